@@ -60,6 +60,8 @@ const site = record('Site', 'What events are of.', {
   consent_defaults: optional(list(consentDefault, 'By the country of the event, or else that of the site.', [])),
   event_days: optional(nullable(int(), 'Days that events are kept, where that is less than all are.')),
   outcome_days: optional(nullable(int(), 'Days that outcomes of deliveries and inventories are kept, likewise.')),
+  time_zone: optional(nullable(string(), 'IANA name of the zone whose days are counted; null: UTC.')),
+  week_start: optional(nullable(string(), 'The day on which weeks begin: monday, saturday or sunday; null: monday.')),
 });
 export type Site = ValueOf<typeof site>;
 

@@ -1,4 +1,5 @@
 // SQL of the events that a query reads, each once, and of the intervals that its time is cut into.
+import type { Calendar } from '#pipelines/settings/calendar.ts';
 import type { Interval, Selection } from './question.ts';
 import type { Binder } from './statement.ts';
 
@@ -84,13 +85,20 @@ export function countsOnce(ofSites: string, range: string, binder: Binder): stri
   return `(${ROW}) GLOBAL NOT IN (SELECT arrayJoin((SELECT groupArray((row.4, row.5, row.6)) FROM (${binder.shared(further)}))))`;
 }
 
-/** Weeks begin on Monday, as in ISO 8601. */
-const STARTS: Record<Interval, (time: string, zone: string) => string> = {
+const STARTS: Record<Interval, (time: string, zone: string, days: number) => string> = {
   hour: (time, zone) => `toStartOfHour(${time}, ${zone})`,
   day: (time, zone) => `toStartOfDay(${time}, ${zone})`,
-  week: (time, zone) => `toDateTime(toStartOfWeek(${time}, 1, ${zone}), ${zone})`,
+  week: (time, zone, days) =>
+    `toDateTime(toStartOfWeek(${daysLater(time, zone, days)}, 1, ${zone})${days === 0 ? '' : ` - ${days}`}, ${zone})`,
   month: (time, zone) => `toDateTime(toStartOfMonth(${time}, ${zone}), ${zone})`,
 };
+/** By how many days a week begins before ClickHouse's own, which begins on Monday. */
+const DAYS_BEFORE_MONDAY: Record<Calendar['weekStart'], number> = { monday: 0, sunday: 1, saturday: 2 };
+
+/** The same time of day some days later, also where clocks are changed meanwhile. */
+const daysLater = (time: string, zone: string, days: number): string =>
+  days === 0 ? time : `addDays(toTimeZone(${time}, ${zone}), ${days})`;
+
 const ADDERS: Record<Interval, string> = { hour: 'addHours', day: 'addDays', week: 'addWeeks', month: 'addMonths' };
 
 /** No interval is shorter: where clocks change by half an hour, one of that length begins or ends. */
@@ -98,8 +106,8 @@ const SHORTEST_MS = 900_000;
 const HOUR_MS = 3_600_000;
 
 /** The start of the interval that a time lies in, in milliseconds since 1970 UTC. */
-export function startOf(interval: Interval, time: string, timeZone: string, binder: Binder): string {
-  return `toUnixTimestamp(${STARTS[interval](time, binder.bind(timeZone, 'String'))}) * 1000`;
+export function startOf(interval: Interval, time: string, { timeZone, weekStart }: Calendar, binder: Binder): string {
+  return `toUnixTimestamp(${STARTS[interval](time, binder.bind(timeZone, 'String'), DAYS_BEFORE_MONDAY[weekStart])}) * 1000`;
 }
 
 /** Two times as expressions; as a question's time the second is not part of it. */
@@ -108,9 +116,17 @@ export interface TimeSpan {
   to: string;
 }
 
-/** How many intervals after one time another lies, by the calendar of a time zone. */
-export function intervalsUntil(interval: Interval, { from, to }: TimeSpan, timeZone: string, binder: Binder): string {
-  return `toInt32(dateDiff('${interval}', ${from}, ${to}, ${binder.bind(timeZone, 'String')}))`;
+/** How many intervals after one time another lies, by a calendar. */
+export function intervalsUntil(
+  interval: Interval,
+  span: TimeSpan,
+  { timeZone, weekStart }: Calendar,
+  binder: Binder,
+): string {
+  const zone = binder.bind(timeZone, 'String');
+  const days = interval === 'week' ? DAYS_BEFORE_MONDAY[weekStart] : 0;
+  const [from, to] = [span.from, span.to].map((time) => daysLater(time, zone, days));
+  return `toInt32(dateDiff('${interval}', ${from}, ${to}, ${zone}))`;
 }
 
 /** As short as an interval may be: of a day or more one hour less, where clocks change. */
@@ -141,7 +157,7 @@ interface Cut {
   from: number;
   to: number;
   interval: Interval;
-  timeZone: string;
+  calendar: Calendar;
 }
 
 /** A question's own time. */
@@ -153,19 +169,19 @@ export function querySpan({ from, to }: Pick<Cut, 'from' | 'to'>, binder: Binder
  * The time before a question's: as many intervals earlier as it has, by the clock of its time zone, so that each of its
  * intervals has one beside it also where clocks change or months differ.
  */
-export function spanBefore({ from, to, interval, timeZone }: Cut, binder: Binder): TimeSpan {
-  const zone = binder.bind(timeZone, 'String');
+export function spanBefore({ from, to, interval, calendar }: Cut, binder: Binder): TimeSpan {
+  const zone = binder.bind(calendar.timeZone, 'String');
   const times = { from: binder.time(from), to: binder.time(to - 1) };
-  const count = `(${intervalsUntil(interval, times, timeZone, binder)} + 1)`;
+  const count = `(${intervalsUntil(interval, times, calendar, binder)} + 1)`;
   const earlier = (ms: number): string =>
     `toTimeZone(${ADDERS[interval]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`;
   return { from: earlier(from), to: earlier(to) };
 }
 
 /** A row for each interval of a time, with its start as `bucket`. */
-export function calendarSql({ from, to }: TimeSpan, { interval, timeZone }: Cut, binder: Binder): string {
+export function calendarSql({ from, to }: TimeSpan, { interval, calendar }: Cut, binder: Binder): string {
   const [first, end] = [from, to].map((time) => `toUnixTimestamp64Milli(${time})`);
   const moments = `arrayConcat(range(${first}, ${end}, ${SHORTEST_MS}), [${end} - 1])`;
-  const bucket = startOf(interval, "fromUnixTimestamp64Milli(moment, 'UTC')", timeZone, binder);
+  const bucket = startOf(interval, "fromUnixTimestamp64Milli(moment, 'UTC')", calendar, binder);
   return `SELECT DISTINCT ${bucket} AS bucket FROM (SELECT arrayJoin(${moments}) AS moment)`;
 }

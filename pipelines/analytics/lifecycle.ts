@@ -4,14 +4,23 @@ import { type Static, Type } from 'typebox';
 import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './event_rows_sql.ts';
 import { closed } from './filters.ts';
 import { sinceEver } from './query_rewrites.ts';
-import { common, cutOf, EXAMPLE_TIME, eventNames, longInterval, question, selectionOf, timeZone } from './question.ts';
+import {
+  calendarFields,
+  common,
+  cutOf,
+  EXAMPLE_TIME,
+  eventNames,
+  longInterval,
+  question,
+  selectionOf,
+} from './question.ts';
 import { conditionOf, selects } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
 
 const schema = closed({
   ...common,
   interval: longInterval,
-  time_zone: timeZone,
+  ...calendarFields,
   events: Type.Optional(eventNames),
 });
 export type LifecycleQuery = Static<typeof schema>;
@@ -74,7 +83,7 @@ function lifecycleStatement(siteId: string, query: LifecycleQuery): Statement {
   const selection = selectionOf(query);
   const span = querySpan(plan, binder);
   const placeOf = (time: string): string =>
-    intervalsUntil(plan.interval, { from: span.from, to: time }, plan.timeZone, binder);
+    intervalsUntil(plan.interval, { from: span.from, to: time }, plan.calendar, binder);
   const inTime = `timestamp >= ${span.from}`;
   const place = `if(${inTime}, ${placeOf('timestamp')}, if(${placeOf('timestamp')} = ${BEFORE}, ${BEFORE}, ${EARLIER}))`;
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));

@@ -1,4 +1,5 @@
 // Changes to a whole query before it runs, the time that it reads, and how long its answer may be cached.
+import type { Calendar } from '#pipelines/settings/calendar.ts';
 import type { Condition, Filter, PersonField } from './filters.ts';
 
 /** Where in a query a condition is. */
@@ -73,6 +74,15 @@ export function withPersonsOf<Query>(query: Query, siteId: string, since: number
 function amongEvents(condition: Condition, among: NonNullable<PersonField['among']>): Condition {
   if (!('person' in condition.field)) return condition;
   return { ...condition, field: { ...condition.field, among } };
+}
+
+/** A query whose intervals say by which calendar they are, where they do not: by that of the site. */
+export function withCalendar<Query>(query: Query, calendar: Calendar): Query {
+  if (Array.isArray(query)) return query.map((part) => withCalendar(part, calendar)) as Query;
+  if (typeof query !== 'object' || query === null) return query;
+  const parts = Object.entries(query).map(([name, part]) => [name, withCalendar(part, calendar)]);
+  const ofSite = 'interval' in query ? { time_zone: calendar.timeZone, week_start: calendar.weekStart } : {};
+  return { ...ofSite, ...Object.fromEntries(parts) };
 }
 
 const SHA256 = /^[0-9a-f]{64}$/i;

@@ -1,6 +1,7 @@
 // What every kind of question has: the value that describes it, and the times, events and filters that it shares with others.
 
 import { type Static, type TObject, type TUnion, Type } from 'typebox';
+import { type Calendar, DEFAULT_CALENDAR, isTimeZone, WEEK_STARTS } from '#pipelines/settings/calendar.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
 import { CONDITIONS_MAX, closed, dateMs, type Filter, filtersShape, PERSON_CONDITIONS_MAX } from './filters.ts';
 import { conditionsOf, type PlacedCondition } from './query_rewrites.ts';
@@ -87,9 +88,25 @@ export type Interval = (typeof INTERVALS)[number];
 /** What a time is cut into, and where. */
 export const interval = Type.Enum([...INTERVALS]);
 export const longInterval = Type.Enum(['day', 'week', 'month']);
-export const timeZone = Type.Optional(
-  Type.String({ description: 'IANA name of the zone in which days begin', maxLength: 60, default: 'UTC' }),
-);
+/** By which calendar it is cut. */
+export const calendarFields = {
+  time_zone: Type.Optional(
+    Type.String({ description: "IANA name of the zone in which days begin; left out: the site's", maxLength: 60 }),
+  ),
+  week_start: Type.Optional(
+    Type.Enum([...WEEK_STARTS], { description: "The day on which weeks begin; left out: the site's" }),
+  ),
+};
+
+interface OfCalendar {
+  time_zone?: string;
+  week_start?: Calendar['weekStart'];
+}
+
+export const calendarOfQuery = ({ time_zone, week_start }: OfCalendar): Calendar => ({
+  timeZone: time_zone ?? DEFAULT_CALENDAR.timeZone,
+  weekStart: week_start ?? DEFAULT_CALENDAR.weekStart,
+});
 
 /** Which events a whole question is about: those of a time, as the filters choose them. */
 export interface Scope {
@@ -104,9 +121,9 @@ export function scopeOf({ from, to, filters = [] }: Pick<Scope, 'from' | 'to'> &
 
 /** The same of a time that is cut into intervals. */
 export function cutOf<Of extends Interval>(
-  query: Parameters<typeof scopeOf>[0] & { interval: Of; time_zone?: string },
-): Scope & { interval: Of; timeZone: string } {
-  return { ...scopeOf(query), interval: query.interval, timeZone: query.time_zone ?? 'UTC' };
+  query: Parameters<typeof scopeOf>[0] & { interval: Of } & OfCalendar,
+): Scope & { interval: Of; calendar: Calendar } {
+  return { ...scopeOf(query), interval: query.interval, calendar: calendarOfQuery(query) };
 }
 
 /** What of a query's times no schema can say, where it has such. */
@@ -157,14 +174,4 @@ function dateProblems({ place, condition }: PlacedCondition): Problem[] {
   return isDated && Number.isNaN(dateMs(String(condition.to)))
     ? [problem('field_malformed', `${place}.to`, 'is no date')]
     : [];
-}
-
-/** Whether a zone is known by its IANA name. */
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
-  } catch (error) {
-    if (error instanceof RangeError) return false;
-    throw error;
-  }
 }

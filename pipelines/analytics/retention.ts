@@ -4,14 +4,14 @@ import { type Static, Type } from 'typebox';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { firstRowsSql, intervalsUntil, querySpan, SPILLED, startOf } from './event_rows_sql.ts';
 import { closed } from './filters.ts';
-import { common, cutOf, EXAMPLE_TIME, longInterval, question, selectionShape, timeZone } from './question.ts';
+import { calendarFields, common, cutOf, EXAMPLE_TIME, longInterval, question, selectionShape } from './question.ts';
 import { conditionOf, inRange, selects } from './sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 export const retentionShape = closed({
   ...common,
   interval: longInterval,
-  time_zone: timeZone,
+  ...calendarFields,
   mode: Type.Optional(
     Type.Enum(['first', 'first_ever', 'recurring'], {
       description:
@@ -105,7 +105,7 @@ function retentionStatement(siteId: string, query: RetentionQuery): Statement {
   const cohorts = plan.mode === 'recurring' ? 'starts' : 'arraySlice(starts, 1, 1)';
   const periods = `arrayMap(x -> ${placeOf('x')} - ${placeOf('begun')}, arrayFilter(x -> ${timeOf('x')} > ${timeOf('begun')}, backs))`;
   const began = `fromUnixTimestamp64Milli(toInt64(any(${timeOf('begun')})), 'UTC')`;
-  const counted = `SELECT ${placeOf('begun')} AS place, period, count() AS persons, ${startOf(plan.interval, began, plan.timeZone, binder)} AS cohort
+  const counted = `SELECT ${placeOf('begun')} AS place, period, count() AS persons, ${startOf(plan.interval, began, plan.calendar, binder)} AS cohort
 FROM (SELECT arrayJoin(${cohorts}) AS begun, backs FROM (${persons}))
 ARRAY JOIN arrayConcat([toInt64(-1)], ${periods}) AS period
 GROUP BY place, period`;
@@ -133,7 +133,7 @@ export function startsAndReturnsSql(
     at: 'toUnixTimestamp64Milli(timestamp)',
     isStart: `toBool(${start})`,
     isBack: `toBool(${back})`,
-    place: intervalsUntil(plan.interval, { from: span.from, to: 'timestamp' }, plan.timeZone, binder),
+    place: intervalsUntil(plan.interval, { from: span.from, to: 'timestamp' }, plan.calendar, binder),
     ...more,
   };
   const conditions = [...filters, `(${start} OR ${back})`];

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './event_rows_sql.ts';
 import { closed } from './filters.ts';
 import {
+  calendarFields,
   common,
   cutOf,
   EXAMPLE_TIME,
@@ -11,7 +12,6 @@ import {
   question,
   SERIES_MAX,
   selectionShape,
-  timeZone,
 } from './question.ts';
 import { conditionOf, selects } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
@@ -19,7 +19,7 @@ import { createBinder, type Statement } from './statement.ts';
 const schema = closed({
   ...common,
   interval: longInterval,
-  time_zone: timeZone,
+  ...calendarFields,
   series: Type.Array(selectionShape, { minItems: 1, maxItems: SERIES_MAX }),
 });
 export type StickinessQuery = Static<typeof schema>;
@@ -83,7 +83,7 @@ function stickinessStatement(siteId: string, query: StickinessQuery): Statement 
   const isOne = series.length === 1;
   const conditions = series.map((one) => selects(one, binder));
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
-  const place = intervalsUntil(plan.interval, { from: span.from, to: 'timestamp' }, plan.timeZone, binder);
+  const place = intervalsUntil(plan.interval, { from: span.from, to: 'timestamp' }, plan.calendar, binder);
   const events = firstRowsSql(
     {
       siteId,

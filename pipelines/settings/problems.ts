@@ -21,6 +21,8 @@ export type ProblemCode =
   | 'clarity_id_malformed'
   | 'consent_default_malformed'
   | 'days_malformed'
+  | 'time_zone_unknown'
+  | 'week_start_unknown'
   | 'gtm_id_malformed'
   | 'domain_malformed'
   | 'domain_claimed'

@@ -14,6 +14,7 @@ import {
   type Destination,
   type Site,
 } from '#schemas/setting.ts';
+import { isTimeZone, WEEK_STARTS } from './calendar.ts';
 import { canonicalAllowedOrigin, canonicalDomain, isClaimable } from './domains.ts';
 import { parseEventDefinition } from './event_definitions.ts';
 import {
@@ -257,6 +258,18 @@ function vocabularyProblems(site: Site): Problem[] {
       'country_unknown',
       'default_country',
       'is an ISO 3166-1 alpha-2 code in capitals, of a country with telephone numbers',
+    ),
+    ...unless(
+      (site.time_zone ?? null) === null || isTimeZone(site.time_zone ?? ''),
+      'time_zone_unknown',
+      'time_zone',
+      'is the IANA name of a time zone, such as Europe/Berlin',
+    ),
+    ...unless(
+      (site.week_start ?? null) === null || WEEK_STARTS.some((day) => day === site.week_start),
+      'week_start_unknown',
+      'week_start',
+      `is one of ${WEEK_STARTS.join(', ')}`,
     ),
   ];
 }

@@ -66,7 +66,7 @@ export const queryCommands: Commands = {
       repeatableOption('set <PATH=VALUE>', 'A field of it, as JSON or as text: limit=5, field.column=country'),
       option('since <WHEN>', `From when on: a date, a time, or 30d, 12h before the end (${SINCE})`),
       option('until <WHEN>', 'The end, which is not part of it (the end of today, UTC)'),
-      option('zone <ZONE>', 'Time zone in which intervals begin, such as Europe/Berlin (UTC)', 'time_zone'),
+      option('zone <ZONE>', "Time zone in which intervals begin, such as Europe/Berlin (the site's)", 'time_zone'),
       option('interval <INTERVAL>', 'hour, day, week or month (day)', 'interval'),
       repeatableOption('where <CONDITION>', CONDITION),
       option('fresh', 'Take no cached answer', 'fresh'),

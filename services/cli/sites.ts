@@ -70,6 +70,13 @@ const SITE_OPTIONS = [
     readDays,
   ),
   option('outcome-days <DAYS>', 'Days that outcomes of deliveries are kept, likewise', 'outcome_days', readDays),
+  option(
+    'zone <ZONE>',
+    'Time zone whose days are counted, such as Europe/Berlin ("" for UTC)',
+    'time_zone',
+    textOrNull,
+  ),
+  option('week-start <DAY>', 'monday, saturday or sunday ("" for monday)', 'week_start', textOrNull),
   option('definitions-file <FILE>', 'JSON array of event definitions, in place of all (- is stdin)'),
 ];
 

@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { MONTH_PATTERN } from '#pipelines/quota/month.ts';
 import { ROLES } from '#pipelines/settings/access.ts';
+import { WEEK_STARTS } from '#pipelines/settings/calendar.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { BUSINESS_CATEGORIES, KEPT_DAYS_MAX, KEY_RATE_LIMIT_MAX } from '#pipelines/settings/validate.ts';
 import { BLOCK_RULE_KINDS } from '#schemas/setting.ts';
@@ -111,6 +112,14 @@ const settable = {
   outcome_days: nullable(days, {
     description: 'Days for which outcomes of deliveries, inventories and copies are kept, likewise',
     ...refusedAs('days_malformed'),
+  }),
+  time_zone: nullable(Type.String({ maxLength: 60 }), {
+    description: 'IANA name of the zone whose days questions count that name none; null: UTC',
+    ...refusedAs('time_zone_unknown'),
+  }),
+  week_start: nullable(Type.Enum([...WEEK_STARTS]), {
+    description: 'The day on which weeks begin; null: monday',
+    ...refusedAs('week_start_unknown'),
   }),
 };
 

@@ -1,9 +1,12 @@
 // Funnels: what may be asked, what a query decides, and its answer.
 
 import { type Static, Type } from 'typebox';
+import type { Calendar } from '#pipelines/settings/calendar.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { closed, type Field, fieldShape } from '../filters.ts';
 import {
+  calendarFields,
+  calendarOfQuery,
   common,
   type Interval,
   interval,
@@ -13,7 +16,6 @@ import {
   type Selection,
   scopeOf,
   selectionShape,
-  timeZone,
   zoneProblems,
 } from '../question.ts';
 
@@ -80,7 +82,7 @@ export const funnelShape = closed({
       limit: limitOf(VALUES),
     }),
   ),
-  trend: Type.Optional(closed({ interval, time_zone: timeZone })),
+  trend: Type.Optional(closed({ interval, ...calendarFields })),
 });
 export type FunnelQuery = Static<typeof funnelShape>;
 
@@ -203,7 +205,7 @@ export interface FunnelPlan extends Scope {
   /** How long before the scope events are looked at for their values alone; null where they are not. */
   lookbackMs: number | null;
   breakdown: Attribution | null;
-  trend: { interval: Interval; timeZone: string } | null;
+  trend: { interval: Interval; calendar: Calendar } | null;
   /** Values, and intervals, that an answer holds. */
   groupsMax: number;
 }
@@ -221,7 +223,7 @@ export function funnelPlan(query: FunnelQuery): FunnelPlan {
     looked: looked(query),
     lookbackMs: breakdown?.lookback_ms ?? null,
     breakdown: breakdown === undefined ? null : { step: 1, limit: VALUES, ...breakdown },
-    trend: trend === undefined ? null : { interval: trend.interval, timeZone: trend.time_zone ?? 'UTC' },
+    trend: trend === undefined ? null : { interval: trend.interval, calendar: calendarOfQuery(trend) },
     groupsMax: groupsMax(query),
   };
 }

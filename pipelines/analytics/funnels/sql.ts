@@ -96,7 +96,7 @@ function attemptColumns({ steps, breakdown, trend }: FunnelPlan, binder: Binder)
     `${times(ends, each('previous'))} AS between`,
     `if(reached[${steps.length}], took[${steps.length}], ${NEVER}) AS whole`,
     ...(breakdown === null ? [] : [`${valueAt(breakdown.at, each)} AS value`]),
-    ...(trend === null ? [] : [`${startOf(trend.interval, began, trend.timeZone, binder)} AS bucket`]),
+    ...(trend === null ? [] : [`${startOf(trend.interval, began, trend.calendar, binder)} AS bucket`]),
   ];
 }
 

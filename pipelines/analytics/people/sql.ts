@@ -133,7 +133,7 @@ FROM (SELECT person AS actor, min(moment) AS entry FROM (${events}) WHERE ${allO
 function cohortActorsSql(siteId: string, { plan, cohort, period }: Part<'retention'>, binder: Binder): string {
   const start = binder.time(cohort);
   const { from } = querySpan(plan, binder);
-  const place = intervalsUntil(plan.interval, { from, to: start }, plan.timeZone, binder);
+  const place = intervalsUntil(plan.interval, { from, to: start }, plan.calendar, binder);
   const later = `${place} + ${binder.bind(period ?? 0, 'Int64')}`;
   const inCohort = [
     `countIf(isStart AND place = ${place}) > 0`,
@@ -142,7 +142,7 @@ function cohortActorsSql(siteId: string, { plan, cohort, period }: Part<'retenti
   const persons = `SELECT person, minIf(moment, isStart AND place = ${place}) AS began, groupArrayIf(moment, isBack AND place = ${later}) AS backs
 FROM (${startsAndReturnsSql(siteId, plan, binder, { moment: MOMENT })}) GROUP BY person HAVING ${allOf(inCohort)}`;
   const returned = 'arraySort(arrayFilter(x -> x.1 > began.1, backs))';
-  const isStart = `${place} >= 0 AND ${startOf(plan.interval, start, plan.timeZone, binder)} = ${binder.bind(cohort, 'Int64')}`;
+  const isStart = `${place} >= 0 AND ${startOf(plan.interval, start, plan.calendar, binder)} = ${binder.bind(cohort, 'Int64')}`;
   return `SELECT person AS actor, toUInt64(0) AS part, entry.1 AS at, entry.2 AS mark
 FROM (SELECT person, arrayJoin(arraySlice(${period === null ? '[began]' : returned}, 1, 1)) AS entry FROM (${persons}) WHERE ${isStart})`;
 }

@@ -1,9 +1,11 @@
 // Trends: what may be asked, what a query decides, and what of it no schema can say.
 
 import { type Static, Type } from 'typebox';
+import type { Calendar } from '#pipelines/settings/calendar.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { closed, type Field, fieldShape } from '../filters.ts';
 import {
+  calendarFields,
   common,
   cutOf,
   type Interval,
@@ -13,7 +15,6 @@ import {
   SERIES_MAX,
   type Selection,
   selectionShape,
-  timeZone,
 } from '../question.ts';
 import { FORMULA_TEXT_MAX, readFormula } from './formula.ts';
 
@@ -33,7 +34,7 @@ const measureShape = closed({
 export const trendsShape = closed({
   ...common,
   interval,
-  time_zone: timeZone,
+  ...calendarFields,
   series: Type.Array(
     closed({ ...selectionShape.properties, sum: Type.Optional(fieldShape), measure: Type.Optional(measureShape) }),
     { minItems: 1, maxItems: SERIES_MAX },
@@ -125,7 +126,7 @@ export interface TrendSeries extends Selection {
 /** Trends with everything decided that their question leaves open. */
 export interface TrendsPlan extends Scope {
   interval: Interval;
-  timeZone: string;
+  calendar: Calendar;
   series: readonly TrendSeries[];
   /** `rankedBy`: each series has its own greatest values, or all have those of the first. */
   breakdown: { fields: readonly Field[]; limit: number; rankedBy: 'each' | 'first' } | null;

@@ -202,7 +202,7 @@ export function seriesEventsSql(
     ...(name === null ? { matched: listOf(conditions.map((condition) => `toBool(${condition})`)) } : { series: name }),
     period: before === undefined ? '0' : `timestamp < ${span.from}`,
     person: 'actor',
-    bucket: startOf(plan.interval, 'timestamp', plan.timeZone, binder),
+    bucket: startOf(plan.interval, 'timestamp', plan.calendar, binder),
     ...valueColumns(plan, binder),
     ...measuredColumns(plan, name, binder),
     ...more,

@@ -7,6 +7,7 @@ import {
   cacheTtlMs,
   queriedSince,
   timeRead,
+  withCalendar,
   withPersonsOf,
   withPhoneHmacs,
 } from '#pipelines/analytics/query_rewrites.ts';
@@ -14,6 +15,7 @@ import { type Question, queryProblems } from '#pipelines/analytics/question.ts';
 import { QUESTIONS } from '#pipelines/analytics/questions.ts';
 import { sqlAnswerShape } from '#pipelines/analytics/sql_rows.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
+import { calendarOf } from '#pipelines/settings/calendar.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite, type Needs } from '../auth.ts';
 import { type PreparedQuery, type RequestContext, refused, resource, route } from '../route.ts';
@@ -57,8 +59,10 @@ function queryRoute(question: Question) {
 function requestOf(question: Question, input: Input, context: RequestContext): PreparedQuery {
   const { site_id: siteId } = input.params as Static<typeof queryParams>;
   const { nowMs } = context;
-  if (context.view.table.site(siteId) === undefined) return refused('site_unknown');
-  const query = withPhoneHmacs(input.body as Record<string, unknown>, (sha256) => context.phoneHmacs(siteId, sha256));
+  const site = context.view.table.site(siteId);
+  if (site === undefined) return refused('site_unknown');
+  const keyed = withPhoneHmacs(input.body as Record<string, unknown>, (sha256) => context.phoneHmacs(siteId, sha256));
+  const query = withCalendar(keyed, calendarOf(site));
   const problems = queryProblems(question, query);
   if (problems.length > 0) return refused('settings_invalid', problems);
   const { kind, permission, suppressesSmallCounts = false } = question;

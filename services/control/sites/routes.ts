@@ -162,6 +162,8 @@ function blankSite(siteId: string): Site {
     consent_defaults: [],
     event_days: null,
     outcome_days: null,
+    time_zone: null,
+    week_start: null,
   };
 }
 

@@ -1,3 +1,5 @@
+import { timeZone } from './calendar.ts';
+
 const whole = new Intl.NumberFormat('en-GB');
 const short = new Intl.NumberFormat('en-GB', { notation: 'compact', maximumFractionDigits: 1 });
 const decimals = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 2 });
@@ -37,11 +39,9 @@ export function change(now: number, before: number): { text: string; direction: 
   return { text: `${share > 0 ? '+' : share < 0 ? '−' : ''}${Math.abs(share * 100).toFixed(1)}%`, direction };
 }
 
-const moment = new Intl.DateTimeFormat('en-GB', {
-  ...{ day: '2-digit', month: 'short', year: 'numeric' },
-  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
-});
-const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+const MOMENT = { day: '2-digit', month: 'short', year: 'numeric', ...CLOCK } as const;
+const WHOLE_DAY = { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' } as const;
 const DAY = { day: 'numeric', month: 'short' } as const;
 const DAY_AND_HOUR = { ...DAY, hour: '2-digit', minute: '2-digit' } as const;
 const STARTS: Readonly<Record<string, Intl.DateTimeFormatOptions>> = {
@@ -50,18 +50,23 @@ const STARTS: Readonly<Record<string, Intl.DateTimeFormatOptions>> = {
   week: { ...DAY, year: 'numeric' },
   month: { month: 'short', year: 'numeric' },
 };
-const starts = new Map<string, Intl.DateTimeFormat>();
+const formats = new Map<string, Intl.DateTimeFormat>();
 
-export const dateTime = (ms: number): string => moment.format(ms);
-export const timeOfDay = (ms: number): string => clock.format(ms);
-
-/** The beginning of an interval, in the zone in which the question was asked: elsewhere it may be of another day. */
-export function intervalStart(ms: number, interval: string, timeZone: string): string {
-  const key = `${interval} ${timeZone}`;
-  const format = starts.get(key) ?? new Intl.DateTimeFormat('en-GB', { ...(STARTS[interval] ?? DAY), timeZone });
-  starts.set(key, format);
+/** A moment as a clock in a zone shows it. */
+function shown(ms: number, options: Intl.DateTimeFormatOptions, zone = timeZone()): string {
+  const key = `${JSON.stringify(options)} ${zone}`;
+  const format = formats.get(key) ?? new Intl.DateTimeFormat('en-GB', { ...options, timeZone: zone });
+  formats.set(key, format);
   return format.format(ms);
 }
+
+export const dateTime = (ms: number): string => shown(ms, MOMENT);
+export const timeOfDay = (ms: number): string => shown(ms, CLOCK);
+export const wholeDay = (ms: number): string => shown(ms, WHOLE_DAY);
+
+/** The beginning of an interval, in the zone in which the question was asked: elsewhere it may be of another day. */
+export const intervalStart = (ms: number, interval: string, zone: string): string =>
+  shown(ms, STARTS[interval] ?? DAY, zone);
 
 /** The same for a spreadsheet: 2026-11-27, and with the time where intervals are shorter than a day. */
 export function sortableStart(ms: number, interval: string, timeZone: string): string {

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { readStored, writeStored } from './browser_storage.ts';
+import { timeZone } from './calendar.ts';
 
 /** A time that is looked at: from, inclusive, to, exclusive, in milliseconds since 1970 UTC. */
 export interface Period {
@@ -44,14 +45,9 @@ export const PRESETS: readonly Preset[] = [
 ];
 const USUAL = '7d';
 
-/** The zone in which days begin: that of whoever looks. */
-export const timeZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
-/** That of a question which names none. */
-export const API_ZONE = 'UTC';
-
 /**
  * The period that an address asks for. It ends with the minute that is under way, so that what just came counts and
- * equal questions of a minute share an answer. Days begin in the zone of the runtime.
+ * equal questions of a minute share an answer. Days begin in the zone of the site.
  */
 export function readPeriod(query: URLSearchParams, nowMs: number): Period {
   const own = ownPeriod(query.get('from'), query.get('to'));
@@ -80,8 +76,8 @@ function lastDays(days: number): (nowMs: number) => number {
 /** The start of a month so many later than this one. */
 function startOfMonth(later: number): (nowMs: number) => number {
   return (nowMs) => {
-    const date = new Date(nowMs);
-    return new Date(date.getFullYear(), date.getMonth() + later, 1).getTime();
+    const [year, month] = dayIn(timeZone(), nowMs);
+    return dayStart(timeZone(), year, month + later, 1);
   };
 }
 
@@ -95,9 +91,9 @@ function ownPeriod(first: string | null, last: string | null): Period | null {
 
 /** When a day begins that an input of dates names; null where it names none. */
 export function dayStartOf(day: string | null): number | null {
-  if (day === null || !/^\d{4}-\d\d-\d\d$/.test(day)) return null;
-  const ms = new Date(`${day}T00:00:00`).getTime();
-  return Number.isNaN(ms) ? null : ms;
+  const parts = /^(\d{4})-(\d\d)-(\d\d)$/.exec(day ?? '');
+  if (parts === null || Number.isNaN(Date.parse(`${day}T00:00:00Z`))) return null;
+  return dayStart(timeZone(), Number(parts[1]), Number(parts[2]) - 1, Number(parts[3]));
 }
 
 /** When such a day is over. */
@@ -108,8 +104,8 @@ export function dayEnd(day: string | null): number | null {
 
 /** The start of a day some days later, of as many hours as it may have. */
 function startOfDay(ms: number, daysLater: number): number {
-  const date = new Date(ms);
-  return new Date(date.getFullYear(), date.getMonth(), date.getDate() + daysLater).getTime();
+  const [year, month, day] = dayIn(timeZone(), ms);
+  return dayStart(timeZone(), year, month, day + daysLater);
 }
 
 function intervalOf(ms: number): Period['interval'] {
@@ -119,13 +115,15 @@ function intervalOf(ms: number): Period['interval'] {
 }
 
 function dayOf(ms: number): string {
-  const date = new Date(ms);
-  const two = (part: number): string => String(part).padStart(2, '0');
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  const [year, month, day] = dayIn(timeZone(), ms);
+  return new Date(Date.UTC(year, month, day)).toISOString().slice(0, 10);
 }
 
 const shownDay = (ms: number): string =>
-  new Date(ms).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+  new Date(ms).toLocaleDateString('en-GB', {
+    ...{ day: 'numeric', month: 'short', year: 'numeric' },
+    timeZone: timeZone(),
+  });
 
 /** Parameters that say of which time a page is; they go along from page to page. */
 const PARAMETERS = ['period', 'from', 'to'] as const;
@@ -152,11 +150,22 @@ export function storePeriod(given: URLSearchParams): void {
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
 /** When a day begins in a zone; one beyond the month's last is of the next month, and months likewise of the next year. */
-export function dayStart(timeZone: string, year: number, month: number, day: number): number {
-  const wanted = Date.UTC(year, month, day);
-  const nearly = wanted - offsetAt(wanted, timeZone);
+export const dayStart = (timeZone: string, year: number, month: number, day: number): number =>
+  momentIn(timeZone, Date.UTC(year, month, day));
+
+/** When clocks in a zone show what those in UTC show at a moment. */
+export function momentIn(timeZone: string, shown: number): number {
+  const nearly = shown - offsetAt(shown, timeZone);
   // Clocks may have been changed between the two.
-  return wanted - offsetAt(nearly, timeZone);
+  return shown - offsetAt(nearly, timeZone);
+}
+
+/** When an interval so many later begins than one that begins at `start`. */
+export function laterStart(start: number, interval: Period['interval'], count: number, timeZone: string): number {
+  if (interval === 'hour') return start + count * HOUR_MS;
+  const [year, month, day] = dayIn(timeZone, start);
+  if (interval === 'month') return dayStart(timeZone, year, month + count, 1);
+  return dayStart(timeZone, year, month, day + count * (interval === 'week' ? 7 : 1));
 }
 
 /** The year, month (from 0) and day that a calendar in a zone shows at a moment. */
@@ -166,7 +175,7 @@ export function dayIn(timeZone: string, ms: number): [year: number, month: numbe
 }
 
 /** By how much clocks in a zone are ahead of UTC at a moment. */
-function offsetAt(ms: number, timeZone: string): number {
+export function offsetAt(ms: number, timeZone: string): number {
   const known = clocks.get(timeZone) ?? clockOf(timeZone);
   clocks.set(timeZone, known);
   const shown = new Map(known.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));

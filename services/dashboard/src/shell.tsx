@@ -9,7 +9,16 @@ import { ReauthDialog, SessionExpiredDialog, SignInPage } from './pages/sign_in/
 import { storedPeriod } from './period.ts';
 import { addressOf, currentLocation, navigate } from './router.ts';
 import { currentUser, mayInAccount, readSession, reauthRequest, session, signOut } from './session.ts';
-import { chosenSite, pathAtSite, readSites, siteOfLinks, sites, sitesFailure, siteToOpen } from './site_list.ts';
+import {
+  chosenSite,
+  isCalendarKnown,
+  pathAtSite,
+  readSites,
+  siteOfLinks,
+  sites,
+  sitesFailure,
+  siteToOpen,
+} from './site_list.ts';
 import { Icon } from './ui/button.tsx';
 import { Combobox } from './ui/combobox.tsx';
 import { Confirm, pendingLeave, Toasts, toast } from './ui/dialog.tsx';
@@ -168,7 +177,11 @@ function LoadedPage({ page, params }: FoundPage) {
   return (
     <>
       {isMissing && <FailureNote failure={CHUNK_MISSING} />}
-      {Content === null ? !isMissing && <Loading lines={8} /> : <Content key={params['site']} params={params} />}
+      {Content === null || !isCalendarKnown.value ? (
+        !isMissing && <Loading lines={8} />
+      ) : (
+        <Content key={params['site']} params={params} />
+      )}
     </>
   );
 }

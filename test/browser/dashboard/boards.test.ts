@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withTraffic } from './harness/overview_answers.ts';
-import { type StubApi, startStubApi } from './harness/stub_api.ts';
+import { type StubApi, siteOf, startStubApi } from './harness/stub_api.ts';
 import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
 
 let dashboard: StubDashboard;
@@ -51,21 +51,33 @@ test('days are called what the zone of the question calls them, wherever somebod
     .click();
   await page.getByRole('dialog', { name: /5 Mar$/ }).waitFor();
   await page.keyboard.press('Escape');
-  expect(await page.getByText('Days and hours are in Asia/Tokyo, the time zone of the query.').count()).toBe(2);
+  expect(await page.getByText('Time zone: Asia/Tokyo').count()).toBe(2);
   expect(faults).toEqual([]);
   await context.close();
 });
 
-test('a question without a zone is of UTC, and one of the own zone says nothing about it', async () => {
-  const tokyo = { timezoneId: 'Asia/Tokyo' };
-  const utc = await dashboard.visit(AT, withBoard(undefined), tokyo);
-  await utc.page.getByRole('rowheader', { name: '4 Mar', exact: true }).waitFor();
-  expect(await utc.page.getByText('Days and hours are in UTC').count()).toBe(2);
-  await utc.context.close();
-  const own = await dashboard.visit(AT, withBoard('Asia/Tokyo'), tokyo);
-  await own.page.getByRole('rowheader', { name: '5 Mar', exact: true }).waitFor();
-  expect(await own.page.getByText('Days and hours are in').count()).toBe(0);
-  await own.context.close();
+test('a question without a zone is of that of the site, or of UTC, and the period with it', async () => {
+  const from = async (zone: string | null, day: string): Promise<string | null> => {
+    const api = withBoard(undefined);
+    let asked: string | null = null;
+    if (zone !== null) {
+      const site = { ...siteOf('shop', 'Corner shop'), time_zone: zone };
+      api.on('GET', '/v1/admin/sites/shop', site).on('GET', '/v1/admin/sites', { items: [site], next: null });
+    }
+    const { page, context, faults } = await dashboard.visit(AT, api, { timezoneId: 'America/Los_Angeles' });
+    page.on('request', (request) => {
+      asked = new URL(request.url()).searchParams.get('from') ?? asked;
+    });
+    await page.getByRole('rowheader', { name: day, exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole('rowheader', { name: day, exact: true }).waitFor();
+    expect(await page.getByText(`Time zone: ${zone ?? 'UTC'}`, { exact: true }).count()).toBe(2);
+    expect(faults).toEqual([]);
+    await context.close();
+    return asked;
+  };
+  expect(await from(null, '4 Mar')).toBe(String(Date.UTC(2026, 2, 4)));
+  expect(await from('Asia/Tokyo', '5 Mar')).toBe(String(Date.UTC(2026, 2, 3, 15)));
 });
 
 test('a saved question is opened, changed and saved over by its name, or as a new one', async () => {

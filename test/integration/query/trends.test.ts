@@ -45,6 +45,49 @@ test('every interval has one beside it of the time before, also where clocks cha
   ]);
 });
 
+test('weeks begin as the query says, or on the day and in the zone of the site, also where clocks change', async () => {
+  const world = await create();
+  // Clocks go back in New York on Sunday, 1 November 2026, at 06:00 UTC.
+  const times = ['2026-11-01T03:59Z', '2026-11-01T04:00Z', '2026-11-08T04:59Z', '2026-11-08T05:00Z'];
+  await world.store([times.map((time) => storedRow('a', 'e', until(time)))]);
+  const range = { from: Date.UTC(2026, 9, 20), to: Date.UTC(2026, 10, 12), interval: 'week' };
+  const weeks = async (calendar: object): Promise<unknown> => {
+    const { series } = await world.ask<TrendsAnswer>('trends', { ...range, ...calendar, series: [{}] });
+    return series[0]?.intervals.map((one) => [new Date(one.from).toISOString().slice(0, 13), one.measured]);
+  };
+  const returned = async (calendar: object): Promise<unknown> => {
+    const { cohorts } = await world.ask<RetentionAnswer>('retention', { ...range, ...calendar, start: {}, back: {} });
+    return cohorts.map((cohort) => [new Date(cohort.from).toISOString().slice(0, 13), cohort.returned]);
+  };
+  const time_zone = 'America/New_York';
+  expect(await weeks({ time_zone })).toEqual([
+    ['2026-10-26T04', 2],
+    ['2026-11-02T05', 2],
+  ]);
+  const ofSundays = [
+    ['2026-10-25T04', 1],
+    ['2026-11-01T04', 2],
+    ['2026-11-08T05', 1],
+  ];
+  expect(await weeks({ time_zone, week_start: 'sunday' })).toEqual(ofSundays);
+  expect(await returned({ time_zone, week_start: 'sunday' })).toEqual([['2026-10-25T04', [0, 1, 1]]]);
+  expect(await weeks({ time_zone, week_start: 'saturday' })).toEqual([
+    ['2026-10-31T04', 2],
+    ['2026-11-07T05', 2],
+  ]);
+  expect(await returned({ time_zone, week_start: 'saturday' })).toEqual([['2026-10-31T04', [1, 1]]]);
+  const site = '/v1/admin/sites/shop';
+  const { etag } = await world.control.call('GET', site);
+  const body = { time_zone, week_start: 'sunday' };
+  expect(await world.control.call('PATCH', site, { body, ifMatch: etag })).toMatchObject({ status: 200, body });
+  expect(await weeks({})).toEqual(ofSundays);
+  expect(await returned({})).toEqual([['2026-10-25T04', [0, 1, 1]]]);
+  expect(await weeks({ time_zone: 'UTC', week_start: 'monday' })).toEqual([
+    ['2026-10-26T00', 2],
+    ['2026-11-02T00', 2],
+  ]);
+});
+
 test('an hour that a zone has twice is two intervals, and none is left out', async () => {
   const world = await create();
   const range = { from: Date.UTC(2026, 9, 24, 22), to: Date.UTC(2026, 9, 25, 23) };

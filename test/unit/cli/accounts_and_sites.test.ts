@@ -74,6 +74,8 @@ describe('sites', () => {
       consent_defaults: [],
       event_days: null,
       outcome_days: null,
+      time_zone: null,
+      week_start: null,
     });
   });
 
@@ -111,6 +113,8 @@ describe('sites', () => {
       ],
       event_days: 90,
       outcome_days: null,
+      time_zone: null,
+      week_start: null,
     });
   });
 

@@ -5,13 +5,13 @@ import { bundleApp } from '#infra/bundler/bundle.ts';
 
 const ENTRY = fileURLToPath(import.meta.resolve('#services/dashboard/src/main.tsx'));
 const FIRST = fileURLToPath(import.meta.resolve('#services/dashboard/src/pages/overview/overview_page.tsx'));
-const FIRST_PAGE_BYTES_MAX = 60_000;
+const FIRST_PAGE_BYTES_MAX = 61_000;
 const STYLE_BYTES_MAX = 16_000;
 
 /** What a script imports at once, wherever it came from. */
 const IMPORTED = /(?:from|import)\s*"\.\/([^"]+)"/g;
 
-test('everything on the first page, with the first chart, is at most 60 kB of JavaScript', async () => {
+test('everything on the first page, with the first chart, is at most 61 kB of JavaScript', async () => {
   const { files, script, style, preloads } = await bundleApp(ENTRY, [FIRST]);
   const byName = new Map(files.map(({ name, bytes }) => [name, bytes]));
   const gzipped = (name: string): number => gzipSync(byName.get(name) ?? '', { level: 9 }).length;

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { readPeriod } from '#services/dashboard/src/period.ts';
+import { pageCalendar } from '#services/dashboard/src/calendar.ts';
+import { dayStart, readPeriod } from '#services/dashboard/src/period.ts';
 
 const NOW_MS = new Date(2026, 10, 21, 12, 30, 20).getTime();
 const read = (query: string): ReturnType<typeof readPeriod> => readPeriod(new URLSearchParams(query), NOW_MS);
@@ -31,6 +32,26 @@ test.for([
   const period = read(query);
   expect([period.from, period.to, period.interval, period.lastDay]).toEqual([from, to, interval, lastDay]);
   expect(period.name).toBe(query.slice('period='.length));
+});
+
+test.for([
+  ['Asia/Tokyo', '2026-11-21T15:00:00Z', '2026-11-21T15:31:00Z', '2026-11-22'],
+  ['America/New_York', '2026-11-21T05:00:00Z', '2026-11-21T15:31:00Z', '2026-11-21'],
+  ['UTC', '2026-11-21T00:00:00Z', '2026-11-21T15:31:00Z', '2026-11-21'],
+] as const)('on pages of a site in %s today begins there', ([time_zone, from, to, lastDay]) => {
+  pageCalendar.value = { time_zone, week_start: 'monday' };
+  const nowMs = Date.parse('2026-11-21T15:30:20Z');
+  const today = readPeriod(new URLSearchParams('period=today'), nowMs);
+  expect([today.from, today.to, today.lastDay]).toEqual([Date.parse(from), Date.parse(to), lastDay]);
+  const range = readPeriod(new URLSearchParams('from=2026-10-24&to=2026-10-25'), nowMs);
+  expect([range.firstDay, range.lastDay, range.label]).toEqual([
+    '2026-10-24',
+    '2026-10-25',
+    '24 Oct 2026 – 25 Oct 2026',
+  ]);
+  expect(range.from).toBe(dayStart(time_zone, 2026, 9, 24));
+  expect(range.to).toBe(dayStart(time_zone, 2026, 9, 26));
+  pageCalendar.value = null;
 });
 
 test('the month before January is of the year before', () => {

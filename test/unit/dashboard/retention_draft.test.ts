@@ -1,11 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import {
-  laterStart,
-  overall,
-  readRetention,
-  shownCohorts,
-} from '#services/dashboard/src/pages/retention/retention_view.tsx';
-import { dayStart } from '#services/dashboard/src/period.ts';
+import { overall, readRetention, shownCohorts } from '#services/dashboard/src/pages/retention/retention_view.tsx';
+import { dayStart, laterStart } from '#services/dashboard/src/period.ts';
 
 // The router reads it as soon as it is imported.
 vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));

@@ -30,9 +30,9 @@ test('an address that anybody wrote asks for what of it can be shown', () => {
 
 test('a series that lacks its field counts events, and a sum is a measure', () => {
   const draft = readTrends({ series: [{ measure: { of: 'p90' } }, { sum: value }], formulas: ['  '] });
-  expect(trendsQuestion(draft, 'day', 'Europe/Berlin')).toEqual({
+  expect(trendsQuestion(draft, 'day', { time_zone: 'Europe/Berlin', week_start: 'sunday' })).toEqual({
     series: [{}, { measure: { of: 'sum', field: value } }],
-    ...{ interval: 'day', time_zone: 'Europe/Berlin', empty_intervals: 'zeros' },
+    ...{ interval: 'day', time_zone: 'Europe/Berlin', week_start: 'sunday', empty_intervals: 'zeros' },
   });
 });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { queriedSince, timeRead } from '#pipelines/analytics/query_rewrites.ts';
+import { queriedSince, timeRead, withCalendar } from '#pipelines/analytics/query_rewrites.ts';
 
 const time = { from: 10_000, to: 12_000 };
 const ever = { from: 0, to: 12_000 };
@@ -34,4 +34,24 @@ test('the time before has as many months, however long these are', () => {
   const query = { from, to: Date.UTC(2026, 2, 2), interval: 'month', compare: 'previous' };
   expect(queriedSince(query)).toBeLessThanOrEqual(Date.UTC(2025, 11, 28));
   expect(queriedSince(query)).toBeGreaterThan(Date.UTC(2025, 11, 1) - 5 * 86_400_000);
+});
+
+test('intervals that name no calendar are of the site, wherever in a query they are', () => {
+  const site = { timeZone: 'Asia/Tokyo', weekStart: 'sunday' } as const;
+  const ofSite = { time_zone: 'Asia/Tokyo', week_start: 'sunday' };
+  expect(withCalendar({ steps: [{}], trend: { interval: 'day' } }, site)).toEqual({
+    steps: [{}],
+    trend: { interval: 'day', ...ofSite },
+  });
+  const trends = { interval: 'week', time_zone: 'UTC', series: [{ events: ['a'] }] };
+  expect(withCalendar({ of: { trends, series: 1 } }, site)).toEqual({
+    of: { trends: { ...trends, week_start: 'sunday' }, series: 1 },
+  });
+  const top = {
+    from: 1,
+    to: 2,
+    field: { property: ['interval'] },
+    filters: [{ field: { column: 'event' }, is: 'set' }],
+  };
+  expect(withCalendar(top, site)).toEqual(top);
 });

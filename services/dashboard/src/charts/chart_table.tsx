@@ -1,5 +1,4 @@
 import { intervalStart } from '../format.ts';
-import { timeZone } from '../period.ts';
 import { FigureLink } from '../ui/button.tsx';
 
 interface ChartTableProps {
@@ -7,14 +6,28 @@ interface ChartTableProps {
   interval: string;
   timeZone: string;
   starts: readonly number[];
+  /** Whether the last interval has not ended. */
+  hasRunning?: boolean;
   series: readonly { name: string; values: readonly (number | null)[]; isBefore?: boolean }[];
   format(value: number | null): string;
   onCell?: (series: number, interval: number) => void;
 }
 
 /** The numbers of a chart as a table, for whoever does not see it or wants to know exactly. */
-export function ChartTable({ caption, interval, timeZone, starts, series, format, onCell }: ChartTableProps) {
-  const named = starts.map((start) => intervalStart(start, interval, timeZone));
+export function ChartTable({
+  caption,
+  interval,
+  timeZone,
+  starts,
+  hasRunning = false,
+  series,
+  format,
+  onCell,
+}: ChartTableProps) {
+  const named = starts.map((start, at) => {
+    const isRunning = hasRunning && at === starts.length - 1;
+    return intervalStart(start, interval, timeZone) + (isRunning ? ' (so far)' : '');
+  });
   return (
     <details class="chart-table">
       <summary>Show as a table</summary>
@@ -70,8 +83,5 @@ export function colourOf(series: readonly Series[], at: number): string {
   return `--chart-${((Math.max(1, own) - 1) % COLOURS) + 1}`;
 }
 
-/** Says in which zone the intervals of an answer begin, where that is not the zone of whoever looks. */
-export function ZoneNote({ zone }: { zone: string }) {
-  if (zone === timeZone()) return null;
-  return <p class="muted small">Days and hours are in {zone}, the time zone of the query.</p>;
-}
+/** Says in which zone the intervals of an answer begin. */
+export const ZoneNote = ({ zone }: { zone: string }) => <p class="muted small">Time zone: {zone}</p>;

@@ -1,14 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { theme } from '../browser_storage.ts';
 import { intervalStart, number } from '../format.ts';
-import { ChartTable, colourOf, type Series } from './chart_table.tsx';
+import { laterStart, type Period } from '../period.ts';
+import { ChartTable, colourOf, type Series, ZoneNote } from './chart_table.tsx';
 import type { Drawing } from './uplot_chart.ts';
 
 interface TimeSeriesProps {
   /** What the chart shows; heard, not shown. */
   title: string;
   starts: readonly number[];
-  interval: string;
+  interval: Period['interval'];
   /** The zone in which they begin. */
   timeZone: string;
   series: readonly Series[];
@@ -32,13 +33,15 @@ export function TimeSeries(props: TimeSeriesProps) {
   const pointed = useRef(onPoint);
   pointed.current = onPoint;
   const hasPoints = onPoint !== undefined;
+  const last = starts.at(-1);
+  const hasRunning = last !== undefined && laterStart(last, interval, 1, timeZone) > Date.now();
   // Colours are read when it is drawn, so another scheme draws it anew.
   useEffect(() => {
     if (draw === null || host.current === null) return undefined;
     const labelOf = (start: number): string => intervalStart(start, interval, timeZone);
     const points = hasPoints ? { onPoint: (one: number, at: number) => pointed.current?.(one, at) } : {};
-    return draw.chart(host.current, { starts, series, heightPx, format, labelOf, ...points });
-  }, [draw, starts, series, heightPx, interval, timeZone, format, scheme, hasPoints]);
+    return draw.chart(host.current, { starts, hasRunning, series, heightPx, format, labelOf, ...points });
+  }, [draw, starts, hasRunning, series, heightPx, interval, timeZone, format, scheme, hasPoints]);
   return (
     <figure class="chart" aria-label={title}>
       <ul class="row chart-legend" aria-hidden="true">
@@ -56,11 +59,13 @@ export function TimeSeries(props: TimeSeriesProps) {
         )}
       </ul>
       <div class="chart-canvas" aria-hidden="true" ref={host} style={{ height: `${heightPx}px` }} />
+      <ZoneNote zone={timeZone} />
       <ChartTable
         caption={title}
         starts={starts}
         interval={interval}
         timeZone={timeZone}
+        hasRunning={hasRunning}
         series={series}
         format={format}
         {...(onPoint !== undefined && { onCell: onPoint })}

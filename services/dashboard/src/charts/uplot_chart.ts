@@ -4,6 +4,8 @@ import { colourOf, type Series } from './chart_table.tsx';
 
 export interface Drawing {
   starts: readonly number[];
+  /** Whether the last interval has not ended: the line to it is dashed. */
+  hasRunning: boolean;
   series: readonly Series[];
   heightPx: number;
   format(value: number | null): string;
@@ -38,10 +40,21 @@ export function drawChart(host: HTMLElement, drawing: Drawing): () => void {
   };
 }
 
-const dataOf = ({ starts, series }: Drawing): uPlot.AlignedData => [
-  starts.map((start) => start / 1000),
-  ...series.map(({ values }) => [...values]),
-];
+/** Each line, and behind all of them the part of each that leads to the running interval, where there is one. */
+function dataOf(drawing: Drawing): uPlot.AlignedData {
+  const { starts, series } = drawing;
+  const last = starts.length - 1;
+  const parts = runningSeries(drawing);
+  const whole = series.map((one) =>
+    parts.includes(one) ? one.values.map((value, at) => (at === last ? null : value)) : [...one.values],
+  );
+  const running = parts.map(({ values }) => values.map((value, at) => (at < last - 1 ? null : value)));
+  return [starts.map((start) => start / 1000), ...whole, ...running];
+}
+
+/** A line of one point has no part to dash, and the time before is dashed and over. */
+const runningSeries = ({ starts, hasRunning, series }: Drawing): Series[] =>
+  hasRunning && starts.length > 1 ? series.filter(({ isBefore = false }) => !isBefore) : [];
 
 function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
   const { series, heightPx, starts } = drawing;
@@ -78,6 +91,10 @@ function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
         const points = { show: starts.length === 1 };
         if (one.isBefore === true) return { stroke: colour, width: 1, dash: [4, 4], points, alpha: 0.7 };
         return { stroke: colour, width: 2, points, ...(series.length <= 2 && { fill: translucent(colour) }) };
+      }),
+      ...runningSeries(drawing).map((one): uPlot.Series => {
+        const colour = resolved(host, colourOf(series, series.indexOf(one)));
+        return { stroke: colour, width: 2, dash: [3, 5], points: { show: false } };
       }),
     ],
     plugins: [tipPlugin(drawing), ...(drawing.onPoint === undefined ? [] : [clickPlugin(drawing, drawing.onPoint)])],

@@ -4,6 +4,7 @@ import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
 import { type ApiError, type ApiResult, ask, askFile, sentenceOf } from '../api/request.ts';
 import { type Asked, useGet, useList, useQuery } from '../api/use_answer.ts';
+import type { queryCalendar } from '../calendar.ts';
 import { capital, timeOfDay } from '../format.ts';
 import type { Period } from '../period.ts';
 import { mayAt } from '../session.ts';
@@ -197,7 +198,9 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps) {
   const name = typed ?? over?.name ?? '';
   const isNameTaken = items.some((one) => one.id !== over?.id && one.name === name.trim());
   const save = async (): Promise<ApiResult<unknown>> => {
-    const saved = { name: name.trim(), query, question };
+    // Where the site gets another calendar, what was asked by its own has that one too.
+    const { time_zone: _zone, week_start: _start, ...ofSite } = question as Partial<ReturnType<typeof queryCalendar>>;
+    const saved = { name: name.trim(), query, question: ofSite };
     let kept = made;
     if (kept === null) {
       const answer = await (over === undefined ? saveQuestion(siteId, saved) : replaceQuestion(siteId, over, saved));

@@ -22,6 +22,8 @@ const SITE = {
     consent_defaults: [],
     event_days: null,
     outcome_days: null,
+    time_zone: null,
+    week_start: null,
     event_definitions: [],
     tag: { ...TAG, inventory: true },
   },

@@ -68,6 +68,8 @@ export function siteOf(site_id: string, name: string): object {
       consent_defaults: [],
       event_days: null,
       outcome_days: null,
+      time_zone: null,
+      week_start: null,
       event_definitions: [],
       tag: { ...tag, inventory: true },
     },

@@ -3,10 +3,11 @@ import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { ask, sentenceOf } from '../../api/request.ts';
 import { type Asked, useQuery } from '../../api/use_answer.ts';
+import { timeZone } from '../../calendar.ts';
 import { Sparkline, TimeSeries } from '../../charts/time_series.tsx';
 import { change, compact, money, number } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { type Period, readPeriod, timeZone } from '../../period.ts';
+import { type Period, readPeriod } from '../../period.ts';
 import { queryAsking } from '../../questions/query_address.ts';
 import { addressOf, currentLocation, setQuery } from '../../router.ts';
 import { sites } from '../../site_list.ts';
@@ -131,7 +132,7 @@ function Course({
 }: {
   figure: overview.Figure;
   starts: readonly number[];
-  interval: string;
+  interval: Period['interval'];
 }) {
   const series = useMemo(
     () => [

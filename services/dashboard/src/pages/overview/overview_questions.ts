@@ -3,7 +3,8 @@ import type { TopAnswer, TopQuery } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
-import { type Period, timeZone } from '../../period.ts';
+import { queryCalendar } from '../../calendar.ts';
+import type { Period } from '../../period.ts';
 
 /** A period ends now: what is shown is asked again so often. */
 export const EVERY_MS = 60_000;
@@ -26,7 +27,7 @@ export function conversionsOf(site: SiteItem | undefined): string[] {
 }
 
 export function countsQuestion({ from, to, interval }: Period, conversions: string[]): TrendsQuery {
-  const common = { from, to, interval, time_zone: timeZone(), compare: 'previous' } as const;
+  const common = { from, to, interval, ...queryCalendar(), compare: 'previous' } as const;
   return { ...common, series: [{}, { events: conversions }] };
 }
 
@@ -39,7 +40,7 @@ export const conversionTrends = (conversions: readonly string[]): object => ({
 export function revenueQuestion({ from, to, interval }: Period): TrendsQuery {
   const measure = { of: 'sum', field: { column: 'value' } } as const;
   return {
-    ...{ from, to, interval, time_zone: timeZone(), compare: 'previous' },
+    ...{ from, to, interval, ...queryCalendar(), compare: 'previous' },
     series: [{ events: ['purchase'], measure, filters: [{ field: { column: 'value' }, is: 'set' }] }],
     breakdown: { field: { column: 'currency' }, limit: CURRENCIES_MAX },
   };

@@ -5,7 +5,7 @@ import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import type { ErasureItem, PersonExport, PersonFound } from '#services/control_api/persons.ts';
 import { type ApiResult, ask, queryPath, request, sitePath } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
-import { dateTime, money, number, timeOfDay } from '../../format.ts';
+import { dateTime, money, number, timeOfDay, wholeDay } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';
@@ -133,7 +133,6 @@ function Devices({ siteId, personId }: { siteId: string; personId: string }) {
 type ListedEvent = Listing['events'][number];
 
 const SHOWN = 100;
-const day = new Intl.DateTimeFormat('en-GB', { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' });
 
 interface TimelineProps {
   siteId: string;
@@ -142,7 +141,7 @@ interface TimelineProps {
 
 function Timeline({ siteId, events }: TimelineProps) {
   const [shown, setShown] = useState(SHOWN);
-  const days = Map.groupBy(events.slice(0, shown), ({ timestamp }) => day.format(timestamp));
+  const days = Map.groupBy(events.slice(0, shown), ({ timestamp }) => wholeDay(timestamp));
   return (
     <div class="timeline">
       {[...days].map(([name, some]) => (

@@ -3,11 +3,12 @@ import { WARNING_KINDS, type WarningKind } from '#pipelines/ingestion_warnings/w
 import type { RejectionSampleItem, RejectionsItem } from '#services/control_api/operations.ts';
 import { request, sitePath } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
+import { timeZone } from '../../calendar.ts';
 import type { Series } from '../../charts/chart_table.tsx';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { dateTime } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { dayIn, dayStart, type Period, readPeriod, timeZone } from '../../period.ts';
+import { dayIn, dayStart, type Period, readPeriod } from '../../period.ts';
 import { currentLocation } from '../../router.ts';
 import { type Column, codeColumn, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';
 import { type BadgeKind, Empty, Panel, Shown } from '../../ui/panel.tsx';

@@ -1,6 +1,7 @@
 import type { ApiError } from '../../api/request.ts';
+import { queryCalendar } from '../../calendar.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { readPeriod, timeZone } from '../../period.ts';
+import { readPeriod } from '../../period.ts';
 import type { FilterDraft } from '../../questions/conditions.ts';
 import { AddFilter, ChoiceField, FilterList, SelectionFields } from '../../questions/filter_fields.tsx';
 import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
@@ -15,7 +16,7 @@ export default function RetentionPage({ params }: PageProps) {
       siteId={params['site'] ?? ''}
       name="retention"
       period={readPeriod(currentLocation.value.query, Date.now())}
-      question={{ ...draft, time_zone: timeZone() }}
+      question={{ ...draft, ...queryCalendar() }}
       title="Cohorts"
       fields={(failure) => <RetentionFields draft={draft} failure={failure} />}
     >

@@ -1,7 +1,8 @@
 import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
+import { timeZone } from '../../calendar.ts';
 import { ZoneNote } from '../../charts/chart_table.tsx';
 import { capital, intervalStart, number, percent } from '../../format.ts';
-import { API_ZONE, dayIn, dayStart } from '../../period.ts';
+import { laterStart } from '../../period.ts';
 import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
 import * as conditions from '../../questions/conditions.ts';
 import { FigureLink } from '../../ui/button.tsx';
@@ -32,13 +33,6 @@ export function readRetention(given: unknown): RetentionDraft {
     mode: conditions.choiceIn(mode, MODES),
     filters: conditions.someOf(conditions.filtersIn(filters)),
   };
-}
-
-/** When an interval so many later begins, in the zone in which the question is asked. */
-export function laterStart(start: number, interval: RetentionInterval, count: number, timeZone: string): number {
-  const [year, month, day] = dayIn(timeZone, start);
-  if (interval === 'month') return dayStart(timeZone, year, month + count, 1);
-  return dayStart(timeZone, year, month, day + count * (interval === 'week' ? 7 : 1));
 }
 
 interface ShownCohort {
@@ -74,7 +68,7 @@ export function overall(cohorts: readonly ShownCohort[]): { persons: number; bac
 
 /** Cohorts below each other, and all of them together; the more came back, the stronger the colour. */
 export function RetentionView({ query, answer, onPart }: AnswerViewProps<'retention'>) {
-  const { interval, time_zone: zone = API_ZONE } = query;
+  const { interval, time_zone: zone = timeZone() } = query;
   const cohorts = shownCohorts(answer, { ...query, time_zone: zone });
   if (cohorts.length === 0) {
     return <Empty title="No cohorts in this period">Choose another start event, or a longer period.</Empty>;

@@ -1,14 +1,16 @@
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
 import { type ApiResult, request } from '../../api/request.ts';
 import { useList } from '../../api/use_answer.ts';
+import { timeZone } from '../../calendar.ts';
 import { typedNumber } from '../../format.ts';
 import { navigate } from '../../router.ts';
 import { currentUser, mayEverywhere } from '../../session.ts';
 import { readSites } from '../../site_list.ts';
+import { Combobox } from '../../ui/combobox.tsx';
 import { ActionForm, problemOf, SelectField, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { siteAddress } from '../../ui/identifiers.tsx';
 import { Empty, Panel, Shown } from '../../ui/panel.tsx';
-import { ALLOWANCE_USUAL, accountsWith, type SiteDraft, siteIdOf } from './site_form.ts';
+import { ALLOWANCE_USUAL, accountsWith, type SiteDraft, siteIdOf, zoneChoices, zoneOrNull } from './site_form.ts';
 
 const NEW_ACCOUNT = { value: '', label: 'A new account' };
 
@@ -29,7 +31,7 @@ function SiteForm({ accounts, onAccountMade }: { accounts: readonly AccountItem[
   }));
   const options = mayEverywhere('account.create') ? [...own, NEW_ACCOUNT] : own;
   const { draft, edit, field } = useDraft<SiteDraft>(() => ({
-    ...{ name: '', siteId: null, accountId: options[0]?.value ?? '', allowance: ALLOWANCE_USUAL },
+    ...{ name: '', siteId: null, accountId: options[0]?.value ?? '', allowance: ALLOWANCE_USUAL, timeZone: timeZone() },
   }));
   const onAccount = (accountId: string): void => {
     // Where the site is refused after this, the next try is for the account that is there now.
@@ -66,6 +68,13 @@ function SiteForm({ accounts, onAccountMade }: { accounts: readonly AccountItem[
             options={options}
             {...field(null)('accountId')}
           />
+          <Combobox
+            label="Time zone"
+            options={zoneChoices()}
+            takesFirst
+            value={draft.timeZone}
+            onValue={(zone) => edit({ timeZone: zone })}
+          />
           {draft.accountId === '' && (
             <TextField
               label="Events per month"
@@ -88,6 +97,7 @@ async function makeSite(draft: SiteDraft, onAccount: (accountId: string) => void
     if (!made.ok) return made;
     onAccount(site_id);
   }
-  const body = { site_id, name, account_id: draft.accountId === '' ? site_id : draft.accountId };
+  const account_id = draft.accountId === '' ? site_id : draft.accountId;
+  const body = { site_id, name, account_id, time_zone: zoneOrNull(draft.timeZone) };
   return request<SiteItem>('POST', '/v1/admin/sites', { body });
 }

@@ -1,6 +1,7 @@
 import type { Permission } from '#pipelines/settings/access.ts';
 import type { AccountItem, SiteChange, SiteItem } from '#services/control_api/sites.ts';
 import type { Who } from '#services/control_api/users.ts';
+import { API_ZONE } from '../../calendar.ts';
 import { idOf } from '../../format.ts';
 
 /** What the form of general settings holds. Empty texts stand for what is not set. */
@@ -17,6 +18,8 @@ export interface GeneralDraft {
   consentDefaults: string;
   eventDays: string;
   outcomeDays: string;
+  timeZone: string;
+  weekStart: NonNullable<SiteItem['week_start']>;
 }
 
 export const CATEGORIES: readonly { value: SiteItem['business_category']; label: string }[] = [
@@ -44,6 +47,8 @@ export const generalDraft = (site: SiteItem): GeneralDraft => ({
     .join('\n'),
   eventDays: String(site.event_days ?? ''),
   outcomeDays: String(site.outcome_days ?? ''),
+  timeZone: site.time_zone ?? API_ZONE,
+  weekStart: site.week_start ?? 'monday',
 });
 
 const EVERY_OTHER = 'else';
@@ -78,6 +83,8 @@ export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
     consent_defaults: consentDefaults(draft.consentDefaults),
     event_days: daysOrNull(draft.eventDays),
     outcome_days: daysOrNull(draft.outcomeDays),
+    time_zone: zoneOrNull(draft.timeZone),
+    week_start: draft.weekStart === 'monday' ? null : draft.weekStart,
   } satisfies SiteChange;
   const changed = Object.entries(after).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(site[name as keyof typeof after]),
@@ -93,11 +100,24 @@ export interface SiteDraft {
   accountId: string;
   /** Events a month, of an account that is made. */
   allowance: string;
+  timeZone: string;
 }
+
+export const zoneOrNull = (zone: string): string | null => (zone === API_ZONE ? null : zone);
+
+/** Zones to choose from. */
+export const zoneChoices = (): { value: string }[] =>
+  [...new Set([API_ZONE, ...Intl.supportedValuesOf('timeZone')])].map((value) => ({ value }));
+
+export const WEEK_STARTS: readonly { value: NonNullable<SiteItem['week_start']>; label: string }[] = [
+  { value: 'monday', label: 'Monday' },
+  { value: 'sunday', label: 'Sunday' },
+  { value: 'saturday', label: 'Saturday' },
+];
 
 export const ALLOWANCE_USUAL = '1000000';
 
-export const siteIdOf = ({ name, siteId }: SiteDraft): string => (siteId ?? idOf(name)).trim();
+export const siteIdOf = ({ name, siteId }: Pick<SiteDraft, 'name' | 'siteId'>): string => (siteId ?? idOf(name)).trim();
 
 export function accountsWith(
   permission: Permission,

@@ -4,6 +4,7 @@ import { type ApiResult, request, sitePath } from '../../api/request.ts';
 import { ConflictDialog, EditForm, type Editing, type Saving, useEditForm, useSave } from '../../editing/editing.tsx';
 import { isSame } from '../../format.ts';
 import { mayAt } from '../../session.ts';
+import { Combobox } from '../../ui/combobox.tsx';
 import { actionColumn, type Column, DataTable } from '../../ui/data_table.tsx';
 import { toast } from '../../ui/dialog.tsx';
 import {
@@ -17,7 +18,7 @@ import {
 } from '../../ui/form_fields.tsx';
 import { siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
-import { CATEGORIES, type GeneralDraft, generalChange, generalDraft } from './site_form.ts';
+import { CATEGORIES, type GeneralDraft, generalChange, generalDraft, WEEK_STARTS, zoneChoices } from './site_form.ts';
 
 const MODES = [
   { value: 'online', label: 'Online: visitors can be recognised' },
@@ -35,6 +36,8 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
   consentDefaults: 'Consent by default',
   eventDays: 'Days events are kept',
   outcomeDays: 'Days delivery outcomes are kept',
+  timeZone: 'Time zone',
+  weekStart: 'First day of the week',
 };
 
 export function GeneralForm(props: SitePartProps) {
@@ -65,6 +68,10 @@ const GeneralFields = ({ field }: { field: ReturnType<typeof textFields<GeneralD
         hint="Two letters, for phone numbers without a country code."
         {...field('country', 'default_country')}
       />
+    </div>
+    <div class="form-row">
+      <Combobox label={NAMES.timeZone} options={zoneChoices()} takesFirst {...field('timeZone', 'time_zone')} />
+      <SelectField label={NAMES.weekStart} options={WEEK_STARTS} {...field('weekStart', 'week_start')} />
     </div>
     <TextField
       label={`${NAMES.identifyEvents} (optional)`}

@@ -1,9 +1,10 @@
 import type { Field } from '#pipelines/analytics/filters.ts';
 import type { Interval } from '#pipelines/analytics/question.ts';
 import type { ApiError } from '../../api/request.ts';
+import { queryCalendar } from '../../calendar.ts';
 import { capital } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { readPeriod, timeZone } from '../../period.ts';
+import { readPeriod } from '../../period.ts';
 import { type FilterDraft, oneOf } from '../../questions/conditions.ts';
 import { AddFilter, ChoiceField, FieldPicker, FilterList, SelectionFields } from '../../questions/filter_fields.tsx';
 import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
@@ -22,7 +23,7 @@ export default function TrendsPage({ params }: PageProps) {
       siteId={params['site'] ?? ''}
       name="trends"
       period={period}
-      question={trends.trendsQuestion(draft, period.interval, timeZone())}
+      question={trends.trendsQuestion(draft, period.interval, queryCalendar())}
       title="Series"
       fields={(failure) => (
         <>

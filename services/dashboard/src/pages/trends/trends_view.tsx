@@ -5,10 +5,10 @@ import type { ActorsQuery } from '#pipelines/analytics/people/query.ts';
 import type { Interval } from '#pipelines/analytics/question.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
-import { COLOURS, ZoneNote } from '../../charts/chart_table.tsx';
+import { type queryCalendar, timeZone } from '../../calendar.ts';
+import { COLOURS } from '../../charts/chart_table.tsx';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { change, intervalStart, number, sortableStart } from '../../format.ts';
-import { API_ZONE } from '../../period.ts';
 import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
 import * as conditions from '../../questions/conditions.ts';
 import { FigureLink } from '../../ui/button.tsx';
@@ -86,13 +86,17 @@ export const brokenDownBy = (fields: Field[], limit = LINES): TrendsDraft['break
 export const letterOf = (at: number): string => String.fromCharCode(65 + at);
 
 /** What can be asked: with every interval, and without what lacks its field or its text. */
-export function trendsQuestion(draft: TrendsDraft, interval: Interval, timeZone: string): object {
+export function trendsQuestion(
+  draft: TrendsDraft,
+  interval: Interval,
+  calendar: ReturnType<typeof queryCalendar>,
+): object {
   const formulas = (draft.formulas ?? []).map((text) => text.trim()).filter((text) => text !== '');
   const { formulas: _texts, ...rest } = draft;
   return {
     ...rest,
     interval: draft.interval ?? interval,
-    time_zone: timeZone,
+    ...calendar,
     empty_intervals: 'zeros',
     ...(formulas.length > 0 && { formulas }),
     series: draft.series.map(({ measure, ...selection }) =>
@@ -155,7 +159,7 @@ export function trendLines(query: TrendsQuery, answer: TrendsAnswer): TrendLine[
 
 export function trendTable(query: TrendsQuery, answer: TrendsAnswer): AnswerTable {
   const lines = trendLines(query, answer);
-  const { interval, time_zone: zone = API_ZONE } = query;
+  const { interval, time_zone: zone = timeZone() } = query;
   const columns = lines.flatMap(({ name, values, valuesBefore }) => [
     { name, values },
     ...(valuesBefore === null ? [] : [{ name: `${name}, previous period`, values: valuesBefore }]),
@@ -205,7 +209,7 @@ export function TrendsView({ query, answer, onPart }: AnswerViewProps<'trends'>)
   const starts = useMemo(() => startsOf(answer), [answer]);
   const drawn = useMemo(() => lines.slice(0, COLOURS).flatMap(drawnOf), [lines]);
   const series = useMemo(() => drawn.map(({ series: one }) => one), [drawn]);
-  const { interval: length, time_zone: zone = API_ZONE } = query;
+  const { interval: length, time_zone: zone = timeZone() } = query;
   const list = (line: TrendLine, isBefore: boolean, start: number | null): void => {
     if (line.part === null || onPart === undefined) return;
     const when = isBefore ? ', previous period' : start === null ? '' : `, ${intervalStart(start, length, zone)}`;
@@ -235,7 +239,6 @@ export function TrendsView({ query, answer, onPart }: AnswerViewProps<'trends'>)
         heightPx={300}
         {...(canList && { onPoint })}
       />
-      <ZoneNote zone={zone} />
       {lines.length > COLOURS && (
         <p class="muted small">
           The first {COLOURS} of {lines.length} lines are drawn; the table has all of them.

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { stepsOf } from '#services/engage_panels/panels.ts';
-import { timeZone } from '../../../period.ts';
+import { timeZone } from '../../../calendar.ts';
 import { SelectField } from '../../../ui/form_fields.tsx';
 import { listAt, textAt } from '../engage_item.ts';
 import { type Option, optionsOf } from './definition_values.ts';
@@ -158,7 +158,7 @@ function FrequencyFields() {
 }
 
 function ScheduleFields() {
-  const hint = `In your time zone, ${timeZone()}.`;
+  const hint = `In the time zone of the site, ${timeZone()}.`;
   return (
     <Section title="Schedule and share">
       <div class="form-row">

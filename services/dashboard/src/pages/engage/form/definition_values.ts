@@ -5,6 +5,8 @@ import { DEFINITION_SCHEMAS, type Definition, ownProblems } from '#pipelines/eng
 import type { Problem } from '#pipelines/settings/problems.ts';
 import { problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
 import type { ShownItem } from '#services/engage_panels/shown_item.ts';
+import { timeZone } from '../../../calendar.ts';
+import { momentIn, offsetAt } from '../../../period.ts';
 import { sentDefinition } from '../engage_item.ts';
 
 /** A definition as it was typed, with what is wrong with it. */
@@ -52,24 +54,17 @@ export function readSeconds(typed: string, empty: unknown = ''): unknown {
 export const writtenSeconds = (value: unknown): string =>
   typeof value === 'number' ? String(value / 1000) : typeof value === 'string' ? value : '';
 
-const twoDigits = (value: number): string => String(value).padStart(2, '0');
-
-/** A moment as a field for date and time has it, in the zone of whoever looks; empty: none. */
+/** A moment as a field for date and time has it, in the zone of the site; empty: none. */
 export function writtenMoment(ms: unknown): string {
-  if (typeof ms !== 'number') return '';
-  const at = new Date(ms);
-  if (Number.isNaN(at.getTime())) return '';
-  const day = [String(at.getFullYear()).padStart(4, '0'), twoDigits(at.getMonth() + 1), twoDigits(at.getDate())].join(
-    '-',
-  );
-  const seconds = at.getSeconds() === 0 ? '' : `:${twoDigits(at.getSeconds())}`;
-  return `${day}T${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}${seconds}`;
+  if (typeof ms !== 'number' || Number.isNaN(new Date(ms).getTime())) return '';
+  const shown = new Date(ms + offsetAt(ms, timeZone())).toISOString();
+  return shown.slice(0, shown.slice(16, 19) === ':00' ? 16 : 19);
 }
 
 /** The moment that a field for date and time says; null: none. */
 export function readMoment(typed: string): number | null {
-  const ms = typed === '' ? Number.NaN : new Date(typed).getTime();
-  return Number.isNaN(ms) ? null : ms;
+  const ms = typed === '' ? Number.NaN : Date.parse(`${typed}Z`);
+  return Number.isNaN(ms) ? null : momentIn(timeZone(), ms);
 }
 
 export interface Option {
