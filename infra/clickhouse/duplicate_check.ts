@@ -6,7 +6,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { LAST_BLOCK, PLACE } from '#pipelines/analytics/event_rows_sql.ts';
 import { run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
 import { type Cluster, localTable } from './cluster.ts';
-import { SQL_WORKLOAD, settingsOf } from './select_rows.ts';
+import { SQL_WORKLOAD, settingsOf } from './queries/select_rows.ts';
 
 interface RepeatCheck {
   /** Rows of the parts that had new ones. */

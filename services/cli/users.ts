@@ -1,7 +1,7 @@
 // Commands of people and programs that are let in: users and their grants, admin tokens, ClickHouse users.
 
 import { randomBytes } from 'node:crypto';
-import { ANALYST_SITE, analystName } from '#infra/clickhouse/analyst_rights.ts';
+import { ANALYST_SITE, analystName } from '#infra/clickhouse/analysts/analyst_rights.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { isAcceptable, PASSWORD_RULE, randomPassword } from '#pipelines/settings/secrets.ts';
 import { type ControlClient, ControlRefusal, pathOf } from '#services/control_api/client.ts';

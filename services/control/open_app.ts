@@ -2,13 +2,19 @@
 
 import { randomBytes } from 'node:crypto';
 import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
-import { type AnalystUsers, createAnalystUsers } from '#infra/clickhouse/analyst_users.ts';
+import { type AnalystUsers, createAnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
 import { createWarehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
 import type { Cluster } from '#infra/clickhouse/cluster.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
-import { createRunningQueries, newQueryId, type RunningQueries } from '#infra/clickhouse/running_queries.ts';
-import { createRowEstimates, levelOf, QUERY_LIMITS, selectRows, workloadOf } from '#infra/clickhouse/select_rows.ts';
-import { createSqlRunner } from '#infra/clickhouse/sql_query.ts';
+import { createRunningQueries, newQueryId, type RunningQueries } from '#infra/clickhouse/queries/running_queries.ts';
+import {
+  createRowEstimates,
+  levelOf,
+  QUERY_LIMITS,
+  selectRows,
+  workloadOf,
+} from '#infra/clickhouse/queries/select_rows.ts';
+import { createSqlRunner } from '#infra/clickhouse/queries/sql_query.ts';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { ControlConfig } from '#infra/config/control_config.ts';
 import { createDnsResolver } from '#infra/egress/dns_resolver.ts';

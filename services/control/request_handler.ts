@@ -1,7 +1,7 @@
 // Answers a request of a route: reads and checks its input, judges who asks, runs it, and sends what came of it.
 
 import { isUtf8 } from 'node:buffer';
-import type { QueryCaller } from '#infra/clickhouse/running_queries.ts';
+import type { QueryCaller } from '#infra/clickhouse/queries/running_queries.ts';
 import { clientAddress, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { RequestErrors } from '#infra/http/request_errors.ts';
 import type { KeyUseView } from '#infra/redis/edge_reports.ts';

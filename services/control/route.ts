@@ -3,9 +3,9 @@
 
 import type { Static, TObject, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
-import type { AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
-import type { QueryCaller, RunningQueries } from '#infra/clickhouse/running_queries.ts';
-import type { Span } from '#infra/clickhouse/select_rows.ts';
+import type { AnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
+import type { QueryCaller, RunningQueries } from '#infra/clickhouse/queries/running_queries.ts';
+import type { Span } from '#infra/clickhouse/queries/select_rows.ts';
 import type { ErasureRequests } from '#infra/persons/erasure_topic.ts';
 import type { PersonData } from '#infra/persons/person_data.ts';
 import type { PersonSplits } from '#infra/persons/person_splits.ts';

@@ -1,7 +1,7 @@
 // Every route of the control service, and the OpenAPI document that is made from them.
 
 import { type TSchema, Type } from 'typebox';
-import { SQL_EXAMPLE } from '#infra/clickhouse/analyst_rights.ts';
+import { SQL_EXAMPLE } from '#infra/clickhouse/analysts/analyst_rights.ts';
 import { conditionShape, filterShape, innerFilterShape, middleFilterShape } from '#pipelines/analytics/filters.ts';
 import {
   type DocumentedResponse,

@@ -1,5 +1,5 @@
-import { analystStatements, sqlRightsStatements } from '#infra/clickhouse/analyst_rights.ts';
-import { analystManagerStatements } from '#infra/clickhouse/analyst_users.ts';
+import { analystStatements, sqlRightsStatements } from '#infra/clickhouse/analysts/analyst_rights.ts';
+import { analystManagerStatements } from '#infra/clickhouse/analysts/analyst_users.ts';
 import { aclCommands } from '#infra/kafka/provision.ts';
 import { aclUserCommands, clickhouseUserStatements, processUsers } from '#infra/rights/process_rights.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
+import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/queries/select_rows.ts';
 import { type DocumentedQuestion, documentedQuestions } from '#test/harness/documented_questions.ts';
 import { useOwnParts } from '#test/harness/own_parts.ts';
 import { cpuOf } from '../bench/cpu.ts';

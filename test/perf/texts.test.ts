@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { statementOf } from '#infra/clickhouse/sql_query.ts';
+import { statementOf } from '#infra/clickhouse/queries/sql_query.ts';
 import { isSelector } from '#pipelines/engage/definition_problems.ts';
 import { linksIn } from '#pipelines/engage/spam.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';

@@ -1,7 +1,7 @@
 // Accounts, what they have used, and what is said of the installation.
 
 import type { Static } from 'typebox';
-import { ALL_SITES } from '#infra/clickhouse/running_queries.ts';
+import { ALL_SITES } from '#infra/clickhouse/queries/running_queries.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import { type SiteDayCount, usageByDay, usageStatement } from '#pipelines/quota/usage.ts';
 import type { Fact } from '#pipelines/settings/journal.ts';

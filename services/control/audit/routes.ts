@@ -1,5 +1,5 @@
 // The audit: who changed what, and who read data of persons, which is recorded here beside the answers.
-import type { QueryCaller } from '#infra/clickhouse/running_queries.ts';
+import type { QueryCaller } from '#infra/clickhouse/queries/running_queries.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import { OWNER_OF_ALL, type Place, placeOf } from '#pipelines/settings/access.ts';

@@ -1,7 +1,7 @@
 // How delivery to a destination does: its health, the newest attempts, and a test event.
 
 import { type Static, Type } from 'typebox';
-import { ALL_SITES } from '#infra/clickhouse/running_queries.ts';
+import { ALL_SITES } from '#infra/clickhouse/queries/running_queries.ts';
 import {
   type HealthRow,
   healthState,

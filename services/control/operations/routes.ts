@@ -1,7 +1,7 @@
 // How the installation is doing: stages, running queries, a site's tag and what was not accepted of it.
 
 import { type Static, Type } from 'typebox';
-import { ALL_SITES, type RunningQuery } from '#infra/clickhouse/running_queries.ts';
+import { ALL_SITES, type RunningQuery } from '#infra/clickhouse/queries/running_queries.ts';
 import type { RejectionRecord, TagRecord } from '#infra/redis/edge_reports.ts';
 import { type RejectionSample, rejectionCounts } from '#pipelines/ingestion_warnings/warnings.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';

@@ -1,9 +1,9 @@
 // Answers to queries: let through to ClickHouse in turn, shared by equal queries, cached for a while, and refused by code.
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
-import type { QueryCaller } from '#infra/clickhouse/running_queries.ts';
-import { QueryCancelledError, QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
-import { type RunSql, SqlBusyError, SqlRefusedError } from '#infra/clickhouse/sql_query.ts';
+import type { QueryCaller } from '#infra/clickhouse/queries/running_queries.ts';
+import { QueryCancelledError, QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/queries/select_rows.ts';
+import { type RunSql, SqlBusyError, SqlRefusedError } from '#infra/clickhouse/queries/sql_query.ts';
 import { createFairGate, GateBusyError } from '#infra/concurrency/gates.ts';
 import type { SharedAnswer, SharedQueryCache } from '#infra/redis/query_cache.ts';
 import { readSqlRows, sqlTable } from '#pipelines/analytics/sql_rows.ts';

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { Static } from 'typebox';
-import { ALL_SITES, type QueryCaller } from '#infra/clickhouse/running_queries.ts';
+import { ALL_SITES, type QueryCaller } from '#infra/clickhouse/queries/running_queries.ts';
 import type { DeadLetterStore, DeadLetterView, ResendRules } from '#infra/redelivery/dead_letter_store.ts';
 import {
   type DeadLetterOutcomeRow,

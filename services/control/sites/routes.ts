@@ -1,7 +1,7 @@
 // Sites: their settings, who has access, the prefix of their loaders, and persons who are taken apart.
 
 import { type Static, Type } from 'typebox';
-import type { AnalystUser } from '#infra/clickhouse/analyst_users.ts';
+import type { AnalystUser } from '#infra/clickhouse/analysts/analyst_users.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { canGrant } from '#pipelines/settings/access.ts';
 import { lifetimeRefusal } from '#pipelines/settings/callers.ts';

@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { Static } from 'typebox';
-import { AnalystRightsError, type AnalystUser, type AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
+import { AnalystRightsError, type AnalystUser, type AnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
 import { WarehouseError, type WarehouseProbe } from '#infra/clickhouse/client.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { hasRoom, ownersOf, type Place } from '#pipelines/settings/access.ts';

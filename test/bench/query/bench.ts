@@ -1,6 +1,6 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
-import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
+import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/queries/select_rows.ts';
 import { type FunnelQuery, funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';

@@ -6,7 +6,7 @@ import {
   selectRows,
   type Workload,
   workloadOf,
-} from '#infra/clickhouse/select_rows.ts';
+} from '#infra/clickhouse/queries/select_rows.ts';
 import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
 import { DAY_MS, FROM, NEIGHBOUR, SITE, sites, TO } from './fill.ts';

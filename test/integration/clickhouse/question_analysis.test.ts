@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
+import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/queries/select_rows.ts';
 import { documentedQuestions, selectedByPersons } from '#test/harness/documented_questions.ts';
 import { useClickhouse } from './warehouse_world.ts';
 

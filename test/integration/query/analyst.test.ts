@@ -10,7 +10,7 @@ import {
   analystName,
   analystStatements,
   readerName,
-} from '#infra/clickhouse/analyst_rights.ts';
+} from '#infra/clickhouse/analysts/analyst_rights.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';

@@ -1,7 +1,7 @@
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
-import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/select_rows.ts';
+import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/queries/select_rows.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { IdentityLink } from '#schemas/records.ts';
 import { uniqueName } from '#test/harness/kafka.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
-import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/select_rows.ts';
+import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/queries/select_rows.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
 import { withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
 import { trendsPlan } from '#pipelines/analytics/trends/query.ts';

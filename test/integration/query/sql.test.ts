@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ANALYST_TABLES, SQL_API_USER, SQL_SETTINGS, sqlRightsStatements } from '#infra/clickhouse/analyst_rights.ts';
+import {
+  ANALYST_TABLES,
+  SQL_API_USER,
+  SQL_SETTINGS,
+  sqlRightsStatements,
+} from '#infra/clickhouse/analysts/analyst_rights.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
-import { newQueryId } from '#infra/clickhouse/running_queries.ts';
-import { createSqlRunner, type RunSql } from '#infra/clickhouse/sql_query.ts';
+import { newQueryId } from '#infra/clickhouse/queries/running_queries.ts';
+import { createSqlRunner, type RunSql } from '#infra/clickhouse/queries/sql_query.ts';
 import { localSqlUrl, makeLocalAnalyst } from '#services/local/parts/clickhouse/clickhouse.ts';
 import { useInstallation } from '#test/harness/installation.ts';
 import { until } from '#test/harness/until.ts';

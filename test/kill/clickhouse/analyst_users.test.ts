@@ -9,7 +9,7 @@ import {
   createAnalystUsers,
   makeStatements,
   managerGrants,
-} from '#infra/clickhouse/analyst_users.ts';
+} from '#infra/clickhouse/analysts/analyst_users.ts';
 import { createWarehouse, insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { planClickhouse } from '#services/local/parts/clickhouse/clickhouse.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ANALYST_SETTINGS, SQL_SETTINGS, WRITTEN_SQL_SETTINGS } from '#infra/clickhouse/analyst_rights.ts';
-import { createAnalystUsers, makeStatements, revokeStatements } from '#infra/clickhouse/analyst_users.ts';
+import { ANALYST_SETTINGS, SQL_SETTINGS, WRITTEN_SQL_SETTINGS } from '#infra/clickhouse/analysts/analyst_rights.ts';
+import { createAnalystUsers, makeStatements, revokeStatements } from '#infra/clickhouse/analysts/analyst_users.ts';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
 
 const ADA = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { newQueryId, readQueryId } from '#infra/clickhouse/running_queries.ts';
-import { levelOf, SQL_WORKLOAD, workloadOf } from '#infra/clickhouse/select_rows.ts';
+import { newQueryId, readQueryId } from '#infra/clickhouse/queries/running_queries.ts';
+import { levelOf, SQL_WORKLOAD, workloadOf } from '#infra/clickhouse/queries/select_rows.ts';
 
 test('a query gives way to those that read a fourth of its rows, and SQL to all', () => {
   const millions = [0, 0.5, 1, 1.1, 4, 4.1, 16, 17, 64, 65, 5_000];

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
-import type { AnalystUser } from '#infra/clickhouse/analyst_users.ts';
+import type { AnalystUser } from '#infra/clickhouse/analysts/analyst_users.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
-import type { RunningQuery } from '#infra/clickhouse/running_queries.ts';
-import type { RunSql } from '#infra/clickhouse/sql_query.ts';
+import type { RunningQuery } from '#infra/clickhouse/queries/running_queries.ts';
+import type { RunSql } from '#infra/clickhouse/queries/sql_query.ts';
 import { isAddressAllowed } from '#infra/egress/ssrf_guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import { createLogger } from '#infra/log/logger.ts';

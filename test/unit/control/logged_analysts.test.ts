@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { createAnalystUsers } from '#infra/clickhouse/analyst_users.ts';
+import { createAnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
 import { createWarehouse, WarehouseError } from '#infra/clickhouse/client.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { logAnalysts } from '#services/control/users/analysts.ts';

@@ -1,4 +1,4 @@
-import type { AnalystUser, AnalystUsers } from '#infra/clickhouse/analyst_users.ts';
+import type { AnalystUser, AnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
 
 /** Users of analysts in memory, as ClickHouse would have them. */
 export function memoryAnalysts(users: Map<string, AnalystUser & { passwordSha256: string }>): AnalystUsers {

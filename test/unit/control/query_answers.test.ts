@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { expect, test } from 'vitest';
-import { QueryCancelledError } from '#infra/clickhouse/select_rows.ts';
+import { QueryCancelledError } from '#infra/clickhouse/queries/select_rows.ts';
 import {
   createQueryAnswers,
   createQueryGate,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ALL_SITES } from '#infra/clickhouse/running_queries.ts';
+import { ALL_SITES } from '#infra/clickhouse/queries/running_queries.ts';
 import { controlWithShop, LABEL } from './harness.ts';
 
 const SHOP = '5fd2b51c-21a5-4d27-8b0b-2fb43d2e8a01';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
-import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/select_rows.ts';
+import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/queries/select_rows.ts';
 import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';

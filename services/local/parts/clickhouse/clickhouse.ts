@@ -10,7 +10,7 @@ import {
   SQL_API_USER,
   SQL_VIEWS,
   sqlViews,
-} from '#infra/clickhouse/analyst_rights.ts';
+} from '#infra/clickhouse/analysts/analyst_rights.ts';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import type { PartPlan } from '../part.ts';
 import { LocalError } from '../tools.ts';

@@ -16,7 +16,7 @@ import {
   SQL_SITE_ROWS,
   SQL_VIEWS,
   sqlGrants,
-} from '#infra/clickhouse/analyst_rights.ts';
+} from '#infra/clickhouse/analysts/analyst_rights.ts';
 import { readRedisAddress } from '#infra/redis/address.ts';
 import { clickhouseUsers, processUsers } from '#infra/rights/process_rights.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';

@@ -1,5 +1,6 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { createMutex } from '#infra/concurrency/gates.ts';
+import { readError, type Warehouse } from '../client.ts';
 import {
   ANALYST_QUOTA,
   ANALYST_SETTINGS,
@@ -8,7 +9,6 @@ import {
   rowsWhere,
   viewsAs,
 } from './analyst_rights.ts';
-import { readError, type Warehouse } from './client.ts';
 
 export interface AnalystUser {
   analystId: string;

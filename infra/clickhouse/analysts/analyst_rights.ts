@@ -1,6 +1,6 @@
 // Which tables, rows and settings people's SQL may use: of analysts with a user of their own, and by the API.
-import { PERSON_DICTIONARIES } from './person_dictionaries.ts';
-import { SQL_WORKLOAD } from './select_rows.ts';
+import { PERSON_DICTIONARIES } from '../person_dictionaries.ts';
+import { SQL_WORKLOAD } from '../queries/select_rows.ts';
 
 /** The site that the local analyst may read: the first site of the demo. */
 export const ANALYST_SITE = 'shop';

@@ -1,8 +1,8 @@
 // Names of queries, and those that run now.
 
 import { randomUUID } from 'node:crypto';
-import { run, select, type Warehouse } from './client.ts';
-import { type Cluster, everywhere } from './cluster.ts';
+import { run, select, type Warehouse } from '../client.ts';
+import { type Cluster, everywhere } from '../cluster.ts';
 
 /** A query that ClickHouse works on. Neither its text nor its values: they may name a person. */
 export interface RunningQuery extends QueryName {

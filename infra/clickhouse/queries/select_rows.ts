@@ -2,8 +2,8 @@
 
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
 import type { Statement } from '#pipelines/analytics/statement.ts';
-import { readError, type Warehouse } from './client.ts';
-import { type Cluster, localTable } from './cluster.ts';
+import { readError, type Warehouse } from '../client.ts';
+import { type Cluster, localTable } from '../cluster.ts';
 
 type QueryLimits = typeof QUERY_LIMITS;
 

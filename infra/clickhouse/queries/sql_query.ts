@@ -1,8 +1,8 @@
 // Runs SQL that people write: one SELECT, checked by its syntax tree, with the rights of one site.
 
 import { ClickHouseError, extractErrorAtTheEndOfChunk } from '@clickhouse/client';
-import { SQL_SETTINGS, TIME_VIEWS } from './analyst_rights.ts';
-import { createWarehouse, readError, type Warehouse } from './client.ts';
+import { SQL_SETTINGS, TIME_VIEWS } from '../analysts/analyst_rights.ts';
+import { createWarehouse, readError, type Warehouse } from '../client.ts';
 import { newQueryId, type QueryCaller } from './running_queries.ts';
 import { isCancelled, isTooHeavy, QueryCancelledError, QueryTooHeavyError } from './select_rows.ts';
 
