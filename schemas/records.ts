@@ -226,7 +226,7 @@ export const replayProgress = record('svc.delivery.ReplayProgress', 'How far a r
   partitions: list(replayPartition, 'Of the topic it reads.'),
   seen: long('Events of the destination and site in what was read in this phase.'),
   delivered: long('Of these, known as delivered and left out.'),
-  pending: long('Of these, waiting on a lane and left out.'),
+  pending: long('Of these, waiting on a retry topic and left out.'),
   unreadable: long('Records or letters that cannot be read or were cut.'),
   chosen: long('Of these, to be sent; in the phases after counting, written for delivery.'),
   to_send: nullable(long(), 'What counting found; null before its end.'),

@@ -121,7 +121,7 @@ const replay = record('Replay', 'A command to send again what one destination ha
   to: long('Exclusive.'),
   rate: int('Events per second at the most.'),
   dry_run: boolean('Only counts.'),
-  force: boolean('Also what is known as delivered, or waits on a lane.'),
+  force: boolean('Also what is known as delivered, or waits on a retry topic.'),
   wanted: symbols('ReplayWanted', ['running', 'paused', 'cancelled']),
   created_at: long(),
 });

@@ -70,8 +70,8 @@ async function migrateOne(
   statements: (text: string) => string[],
   again: boolean,
 ): Promise<MigrationReport> {
-  for (const query of variant([OWN_TABLE])) await tell(server, query);
-  if (again) await tell(server, 'TRUNCATE TABLE schema_migrations');
+  for (const query of variant([OWN_TABLE])) await runOn(server, query);
+  if (again) await runOn(server, 'TRUNCATE TABLE schema_migrations');
   const done = await doneOn(server);
   const missing = migrations.filter(({ name }) => !done.has(name));
   for (const migration of missing) await apply(server, migration, variant(statements(migration.text)));
@@ -135,7 +135,7 @@ function mismatchesOf(migrations: readonly Migration[], done: ReadonlyMap<string
 
 /** A statement that an interrupted run has executed already answers "exists", which is ignored. */
 async function apply(server: Asked, migration: Migration, statements: readonly string[]): Promise<void> {
-  for (const query of statements) await tell(server, query);
+  for (const query of statements) await runOn(server, query);
   await server.insert({
     table: 'schema_migrations',
     values: [{ name: migration.name, checksum: migration.checksum }],
@@ -153,7 +153,7 @@ const DDL_SETTINGS = {
   distributed_ddl_task_timeout: '60',
 } as const;
 
-async function tell(server: Asked, query: string): Promise<void> {
+async function runOn(server: Asked, query: string): Promise<void> {
   await server.command({ query, clickhouse_settings: DDL_SETTINGS });
 }
 

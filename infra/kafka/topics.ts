@@ -66,7 +66,7 @@ export function deadTopic(stage: Stage): string {
   return `dead.${stage}`;
 }
 
-/** Partitions of the topics that carry little: lanes, dead letters, changelogs. */
+/** Partitions of the topics that carry little: retry topics, dead letters, changelogs. */
 export const SMALL_PARTITIONS = 2;
 
 /** How long the topics that events pass through keep them; nothing can be redelivered or remembered anew for longer. */

@@ -28,7 +28,7 @@ class RedisEvictsError extends Error {
 }
 
 /** Runs a command and turns the client's error into ours. Its message may quote arguments, so it is not carried on. */
-export async function asked<T>(command: Promise<T>): Promise<T> {
+export async function withRedisErrors<T>(command: Promise<T>): Promise<T> {
   try {
     return await command;
   } catch (error) {
@@ -38,7 +38,7 @@ export async function asked<T>(command: Promise<T>): Promise<T> {
 
 /** The servers that take writes: the one, or the masters of a cluster that have slots, which are known once it has answered. */
 export async function mastersOf(redis: Redis): Promise<Server[]> {
-  await asked(redis.ping());
+  await withRedisErrors(redis.ping());
   return nodesOf(redis, 'master');
 }
 
@@ -58,9 +58,9 @@ export async function unlinkWhere(redis: Redis, match: string, isMeant: (key: st
   for (const node of await mastersOf(redis)) {
     let cursor = '0';
     do {
-      const [next, keys] = await asked(node.scan(cursor, 'MATCH', match, 'COUNT', KEYS_PER_SCAN));
+      const [next, keys] = await withRedisErrors(node.scan(cursor, 'MATCH', match, 'COUNT', KEYS_PER_SCAN));
       // One by one, as they lie in several slots.
-      const counts = await Promise.all(keys.filter(isMeant).map((key) => asked(redis.unlink(key))));
+      const counts = await Promise.all(keys.filter(isMeant).map((key) => withRedisErrors(redis.unlink(key))));
       for (const count of counts) unlinked += count;
       cursor = next;
     } while (cursor !== '0');
@@ -87,7 +87,7 @@ export async function readClock(
 export async function refuseEviction(redis: Redis): Promise<void> {
   const masters = await mastersOf(redis);
   const policyOf = async (node: Redis): Promise<string | undefined> =>
-    infoFields(await asked(node.info('memory'))).get('maxmemory_policy');
+    infoFields(await withRedisErrors(node.info('memory'))).get('maxmemory_policy');
   const ofMasters = await Promise.all(masters.map(policyOf));
   // A replica that is away is asked when it is a master.
   const ofReplicas = await Promise.all(nodesOf(redis, 'slave').map((node) => policyOf(node).catch(() => undefined)));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Logger } from '#infra/log/logger.ts';
-import { asked } from './client.ts';
+import { withRedisErrors } from './client.ts';
 import type { Redis } from './connection.ts';
 
 const DAY_MS = 86_400_000;
@@ -42,6 +42,6 @@ export async function createDaySalts(redis: Redis, logger: Logger, nowMs: () => 
 /** The salt that all share. One that is known here is put back where Redis has lost it. */
 async function fetchSalt(redis: Redis, day: number, known: Buffer = randomBytes(SALT_BYTES)): Promise<Buffer> {
   const fresh = known.toString('base64');
-  const held = await asked(redis.set(`salt:${day}`, fresh, 'EX', TTL_S, 'NX', 'GET'));
+  const held = await withRedisErrors(redis.set(`salt:${day}`, fresh, 'EX', TTL_S, 'NX', 'GET'));
   return Buffer.from(held ?? fresh, 'base64');
 }

@@ -9,7 +9,7 @@ import {
   type WarningKind,
 } from '#pipelines/ingestion_warnings/warnings.ts';
 import { DAY_MS, DAYS_KEPT, type FiredRecord, PAGES_MAX, type TagNotes } from '#pipelines/tag/tag_health.ts';
-import { asked, createScript, pairsOf } from './client.ts';
+import { createScript, pairsOf, withRedisErrors } from './client.ts';
 import type { Redis } from './connection.ts';
 
 /** What was not accepted of a site, by all edges together. */
@@ -50,16 +50,16 @@ export function createRejectionReporter(redis: Redis, edgeId: string): Report<Re
 
 /** Says that an edge counts from now on, unless one has said so before. @throws RedisUnavailableError */
 export async function markRejectionsCounted(redis: Redis, nowMs: number): Promise<void> {
-  await asked(redis.set(SINCE, String(nowMs), 'NX'));
+  await withRedisErrors(redis.set(SINCE, String(nowMs), 'NX'));
 }
 
 /** What was not accepted of a site. @throws RedisUnavailableError */
 export async function readRejections(redis: Redis, siteId: string): Promise<RejectionRecord> {
   const [counts, samples] = rejectionKeys(siteId);
   const [since, byField, newest] = await Promise.all([
-    asked(redis.get(SINCE)),
-    asked(redis.hgetall(counts)),
-    asked(redis.zrevrange(samples, 0, -1)),
+    withRedisErrors(redis.get(SINCE)),
+    withRedisErrors(redis.hgetall(counts)),
+    withRedisErrors(redis.zrevrange(samples, 0, -1)),
   ]);
   return {
     sinceMs: since === null ? null : Number(since),
@@ -114,10 +114,10 @@ export function createTagReporter(redis: Redis, edgeId: string): Report<TagNotes
 export async function readTagRecord(redis: Redis, siteId: string): Promise<TagRecord> {
   const [facts, hours, pages, definitions] = tagKeys(siteId);
   const [ofSite, byHour, byPage, byDefinition] = await Promise.all([
-    asked(redis.hgetall(facts)),
-    asked(redis.hgetall(hours)),
-    asked(redis.zrevrange(pages, 0, -1, 'WITHSCORES')),
-    asked(redis.hgetall(definitions)),
+    withRedisErrors(redis.hgetall(facts)),
+    withRedisErrors(redis.hgetall(hours)),
+    withRedisErrors(redis.zrevrange(pages, 0, -1, 'WITHSCORES')),
+    withRedisErrors(redis.hgetall(definitions)),
   ]);
   const { last, ...reported } = ofSite;
   return {
@@ -159,7 +159,7 @@ const NAME = 'keys.used';
 /** Notes uses; a later time that is noted already stays. @throws RedisUnavailableError */
 export async function recordKeyUses(redis: Redis, uses: KeyUses): Promise<void> {
   const pairs = [...uses].flatMap(([keyHash, usedAtMs]) => [usedAtMs, keyHash]);
-  if (pairs.length > 0) await asked(redis.zadd(NAME, 'GT', ...pairs));
+  if (pairs.length > 0) await withRedisErrors(redis.zadd(NAME, 'GT', ...pairs));
 }
 
 export type KeyUseView = ReturnType<typeof createKeyUseView>;
@@ -175,7 +175,7 @@ export function createKeyUseView(redis: Redis, logger: Logger, nowMs: () => numb
     async refresh(): Promise<void> {
       if (nowMs() - readAtMs < FRESH_MS) return;
       try {
-        const flat = await asked(redis.zrange(NAME, 0, '-1', 'WITHSCORES'));
+        const flat = await withRedisErrors(redis.zrange(NAME, 0, '-1', 'WITHSCORES'));
         uses = new Map(pairsOf(flat).map(([keyHash, usedAtMs]) => [keyHash, Number(usedAtMs)]));
         readAtMs = nowMs();
       } catch (error) {

@@ -1,5 +1,5 @@
 // What a Redis says of itself, for `svc doctor`.
-import { asked, infoFields, readClock } from './client.ts';
+import { infoFields, readClock, withRedisErrors } from './client.ts';
 import type { Redis } from './connection.ts';
 
 export type RedisFacts = Awaited<ReturnType<typeof inspectRedis>>;
@@ -9,8 +9,8 @@ export type RedisFacts = Awaited<ReturnType<typeof inspectRedis>>;
  * ahead of that of Redis. @throws RedisUnavailableError
  */
 export async function inspectRedis(redis: Pick<Redis, 'info' | 'time' | 'config'>, nowMs: () => number) {
-  const fields = infoFields(await asked(redis.info()));
-  const { aheadMs } = await asked(readClock(redis, nowMs));
+  const fields = infoFields(await withRedisErrors(redis.info()));
+  const { aheadMs } = await withRedisErrors(readClock(redis, nowMs));
   const savePoints = await redis.config('GET', 'save').then(
     (answer) => String((answer as string[])[1] ?? ''),
     () => null,

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Logger } from '#infra/log/logger.ts';
-import { asked } from './client.ts';
+import { withRedisErrors } from './client.ts';
 import type { Redis } from './connection.ts';
 
 /**
@@ -29,7 +29,7 @@ export function createInventoryMemory(redis: Redis, logger: Logger, nowMs: () =>
     async look(keyHash: string, page: string, contentHash: string): Promise<InventoryStanding> {
       const field = digestOf(page);
       const days = Array.from({ length: DAYS }, (_, back) => nameOf(keyHash, today() - back));
-      const found = await asked(
+      const found = await withRedisErrors(
         Promise.all([redis.hlen(days[0] ?? ''), ...days.map((name) => redis.hget(name, field))]),
       ).catch(warn);
       if (found === undefined) return 'new';
@@ -44,7 +44,7 @@ export function createInventoryMemory(redis: Redis, logger: Logger, nowMs: () =>
         redis.hset(name, digestOf(page), contentHash),
         redis.expire(name, (DAYS * DAY_MS) / 1000),
       ]);
-      await asked(kept).catch(warn);
+      await withRedisErrors(kept).catch(warn);
     },
   };
 }

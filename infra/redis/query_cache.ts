@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asked, within } from './client.ts';
+import { within, withRedisErrors } from './client.ts';
 import type { Redis } from './connection.ts';
 
 /** A text that several processes would work out alike, and for how long it holds. */
@@ -27,7 +27,7 @@ const MINUTE_MS = 60_000;
 export function createSharedAnswers(redis: Redis, nowMs: () => number) {
   const held = new Map<string, { token: string; renewing: NodeJS.Timeout }>();
   let minute = { since: nowMs(), bytes: 0 };
-  const quickly = <T>(command: Promise<T>): Promise<T> => within(REDIS_MS_MAX, asked(command));
+  const quickly = <T>(command: Promise<T>): Promise<T> => within(REDIS_MS_MAX, withRedisErrors(command));
 
   function mayPut(bytes: number): boolean {
     if (nowMs() - minute.since >= MINUTE_MS) minute = { since: nowMs(), bytes: 0 };

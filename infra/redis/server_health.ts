@@ -1,7 +1,7 @@
 // How full Redis is, and whether it stores what it is told: what it says of itself, for metrics.
 import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
-import { asked, infoFields, mastersOf } from './client.ts';
+import { infoFields, mastersOf, withRedisErrors } from './client.ts';
 import type { Redis } from './connection.ts';
 
 const READ_MS = 30_000;
@@ -33,7 +33,7 @@ export function watchServerHealth(redis: Redis, metrics: Pick<Metrics, 'read'>):
     told(health?.isStoring === undefined || health.isStoring === null ? null : Number(health.isStoring)),
   );
   async function read(): Promise<void> {
-    const infos = await Promise.all((await mastersOf(redis)).map((node) => asked(node.info())));
+    const infos = await Promise.all((await mastersOf(redis)).map((node) => withRedisErrors(node.info())));
     const each = infos.map(readServerHealth);
     const ratios = each.flatMap(({ memoryRatio }) => memoryRatio ?? []);
     const storing = each.flatMap(({ isStoring }) => isStoring ?? []);

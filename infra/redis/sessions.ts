@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import type { RecordSeal } from '#infra/secrets/seal.ts';
-import { asked, createScript } from './client.ts';
+import { createScript, withRedisErrors } from './client.ts';
 import type { Redis } from './connection.ts';
 
 /** A session as it is remembered. Its id is the SHA-256 of what the browser keeps, which nothing here can be turned back into. */
@@ -41,7 +41,7 @@ export type SessionStore = ReturnType<typeof createSessionStore>;
 /** @param seal Tells records of control services from what else somebody who may write Redis put there, which is no session. */
 export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => number) {
   async function read(id: string): Promise<Session | null> {
-    const sealed = await asked(redis.get(sessionKey(id)));
+    const sealed = await withRedisErrors(redis.get(sessionKey(id)));
     const text = sealed === null ? null : seal.open('session', id, sealed);
     const session: Session | null = text === null ? null : { ...JSON.parse(text), id };
     return session === null || leftMs(session, nowMs()) <= 0 ? null : session;
@@ -51,15 +51,15 @@ export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => 
     const { id, ...rest } = session;
     const sealed = seal.seal('session', id, JSON.stringify(rest));
     const args = [sessionKey(id), sealed, 'PX', leftMs(session, nowMs())] as const;
-    return asked(how === 'NX' ? redis.set(...args, 'NX') : redis.set(...args, 'XX'));
+    return withRedisErrors(how === 'NX' ? redis.set(...args, 'NX') : redis.set(...args, 'XX'));
   }
 
   /** Those of a user that go on, the newest first. */
   async function list(userId: string): Promise<Session[]> {
-    const ids = await asked(redis.zrevrange(indexOf(userId), 0, -1));
+    const ids = await withRedisErrors(redis.zrevrange(indexOf(userId), 0, -1));
     const found = await Promise.all(ids.map(read));
     const over = ids.filter((_id, at) => found[at] === null);
-    if (over.length > 0) await asked(redis.zrem(indexOf(userId), ...over));
+    if (over.length > 0) await withRedisErrors(redis.zrem(indexOf(userId), ...over));
     return found.filter((session) => session !== null);
   }
 
@@ -67,9 +67,9 @@ export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => 
   async function end(userId: string, id: string): Promise<boolean> {
     const session = await read(id);
     if (session !== null && session.userId !== userId) return false;
-    await asked(redis.del(factorOf(id)));
-    await asked(redis.zrem(indexOf(userId), id));
-    return (await asked(redis.del(sessionKey(id)))) === 1;
+    await withRedisErrors(redis.del(factorOf(id)));
+    await withRedisErrors(redis.zrem(indexOf(userId), id));
+    return (await withRedisErrors(redis.del(sessionKey(id)))) === 1;
   }
 
   return {
@@ -77,8 +77,8 @@ export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => 
     end,
     async begin(session: Session): Promise<void> {
       await write(session, 'NX');
-      await asked(redis.zadd(indexOf(session.userId), session.createdMs, session.id));
-      await asked(redis.pexpire(indexOf(session.userId), SESSION_MS_MAX));
+      await withRedisErrors(redis.zadd(indexOf(session.userId), session.createdMs, session.id));
+      await withRedisErrors(redis.pexpire(indexOf(session.userId), SESSION_MS_MAX));
       const surplus = (await list(session.userId)).slice(SESSIONS_PER_USER_MAX);
       for (const { id } of surplus) await end(session.userId, id);
     },
@@ -92,19 +92,21 @@ export function createSessionStore(redis: Redis, seal: RecordSeal, nowMs: () => 
     },
     /** Notes for a while that whoever is in a session has proven who they are. */
     async prove(id: string, forMs: number): Promise<void> {
-      await asked(redis.set(proofOf(id), seal.seal('session_proof', id, String(nowMs() + forMs)), 'PX', forMs));
+      await withRedisErrors(
+        redis.set(proofOf(id), seal.seal('session_proof', id, String(nowMs() + forMs)), 'PX', forMs),
+      );
     },
     async isRecentlyAuthenticated(id: string): Promise<boolean> {
-      const sealed = await asked(redis.get(proofOf(id)));
+      const sealed = await withRedisErrors(redis.get(proofOf(id)));
       const untilMs = sealed === null ? null : seal.open('session_proof', id, sealed);
       return untilMs !== null && nowMs() < Number(untilMs);
     },
     /** Keeps the sealed secret of a second factor that is being set up in a session, for a while; a newer one takes its place. */
     async holdFactor(id: string, sealed: string, forMs: number): Promise<void> {
-      await asked(redis.set(factorOf(id), sealed, 'PX', forMs));
+      await withRedisErrors(redis.set(factorOf(id), sealed, 'PX', forMs));
     },
     /** What is kept so; null: nothing, or no more. */
-    heldFactor: (id: string): Promise<string | null> => asked(redis.get(factorOf(id))),
+    heldFactor: (id: string): Promise<string | null> => withRedisErrors(redis.get(factorOf(id))),
   };
 }
 
@@ -129,12 +131,12 @@ export function createOneTimeNotes(redis: Redis, seal: RecordSeal, nowMs: () => 
     async put(kind: NoteKind, secret: string, note: object, forMs: number): Promise<void> {
       const id = idOf(secret);
       const text = JSON.stringify({ note, untilMs: nowMs() + forMs });
-      await asked(redis.set(noteKey(kind, id), seal.seal(`once:${kind}`, id, text), 'PX', forMs));
+      await withRedisErrors(redis.set(noteKey(kind, id), seal.seal(`once:${kind}`, id, text), 'PX', forMs));
     },
     /** The note, which is gone then; null where there is none, or no more. */
     async take(kind: NoteKind, secret: string): Promise<unknown> {
       const id = idOf(secret);
-      const sealed = await asked(redis.getdel(noteKey(kind, id)));
+      const sealed = await withRedisErrors(redis.getdel(noteKey(kind, id)));
       const text = sealed === null ? null : seal.open(`once:${kind}`, id, sealed);
       const { note, untilMs } = text === null ? { note: null, untilMs: 0 } : JSON.parse(text);
       return nowMs() < untilMs ? note : null;
@@ -171,7 +173,7 @@ export function createSignInLimits(redis: Redis) {
     return Number(await script.run(keys, [...maxima, ...windows]));
   };
   const isKnown = async (userId: string, network: string): Promise<boolean> =>
-    (await asked(redis.exists(limitKey('known', userId, network)))) === 1;
+    (await withRedisErrors(redis.exists(limitKey('known', userId, network)))) === 1;
   return {
     isKnown,
     /** Counts a try before its password is looked at. Returns 0, or for how many milliseconds no more may be made. */
@@ -192,12 +194,14 @@ export function createSignInLimits(redis: Redis) {
      * be another's.
      */
     async forget(userId: string, network: string): Promise<void> {
-      await asked(redis.del(limitKey('from', userId, network), limitKey('code', userId)));
-      await asked(redis.set(limitKey('known', userId, network), '1', 'PX', KNOWN_MS));
+      await withRedisErrors(redis.del(limitKey('from', userId, network), limitKey('code', userId)));
+      await withRedisErrors(redis.set(limitKey('known', userId, network), '1', 'PX', KNOWN_MS));
     },
     /** Whether a code of that step was not used before; it is used now. */
     async useStep(userId: string, step: number): Promise<boolean> {
-      return (await asked(redis.set(limitKey('step', userId, String(step)), '1', 'PX', STEP_MS, 'NX'))) !== null;
+      return (
+        (await withRedisErrors(redis.set(limitKey('step', userId, String(step)), '1', 'PX', STEP_MS, 'NX'))) !== null
+      );
     },
   };
 }

@@ -160,7 +160,7 @@ const strength = ({ odds_ratio }: Candidate): number => Math.round(Math.abs(Math
 /**
  * The statement of what goes with converting, as docs/analytics.md defines it. Rows: CorrelationRow.
  *
- * @param leastPersons Of a field that can have values of few persons, those that fewer have are left out.
+ * @param minPersons Of a field that can have values of few persons, those that fewer have are left out.
  */
 export function correlationStatement(siteId: string, plan: CorrelationPlan, minPersons = 1): Statement {
   const binder = createBinder();

@@ -9,7 +9,7 @@ export interface HealthRow {
   delivered: number;
   diverted: number;
   paused: number;
-  /** Events whose newest outcome says that they wait on a lane. */
+  /** Events whose newest outcome says that they wait on a retry topic. */
   waiting: number;
   /** Outcomes. */
   dead: number;
@@ -32,7 +32,7 @@ export interface HealthRow {
 
 /**
  * - delivering: the newest attempt brought the event there, whatever waits
- * - failing: it did not; the event waits on a lane, or is dead
+ * - failing: it did not; the event waits on a retry topic, or is dead
  * - waits_for_settings: the platform does not take the credentials, or settings are missing
  * - idle: nothing was attempted
  */
@@ -111,7 +111,7 @@ function outcomesOf(condition: string): string {
 }
 
 /**
- * Only events that were once on a lane, or died of late, are counted one by one, by their newest outcome; what a destination has
+ * Only events that were once on a retry topic, or died of late, are counted one by one, by their newest outcome; what a destination has
  * is not lost, whatever came after.
  */
 function newestOf(condition: string, recently: string): string {

@@ -115,7 +115,7 @@ const formSchema = Type.Object({
 });
 export type FormResults = Static<typeof formSchema>;
 
-/** @param leastPersons Persons that an answer has at the least to be told: of fewer it may be what somebody wrote. */
+/** @param minPersons Fewest persons who must have given an answer for it to be named: of fewer it may be what somebody wrote. */
 function surveyResults(_query: EngageQuery, rows: readonly EngageRow[], minPersons: number): SurveyResults {
   const of = statuses(rows);
   const answers = rows.filter(({ section }) => section === 'answer');

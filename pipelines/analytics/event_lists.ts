@@ -142,7 +142,7 @@ export const live = question({
     filters: [{ field: { column: 'country' }, is: 'equal', to: ['BE', 'NL'] }],
     limit: 20,
   },
-  statement: (siteId, query, _leastPersons, nowMs) => liveStatement(siteId, query, nowMs),
+  statement: (siteId, query, _minPersons, nowMs) => liveStatement(siteId, query, nowMs),
   answer: (_query, rows: readonly ListedRow[]) => listingAnswer(rows),
 });
 

@@ -223,7 +223,7 @@ function sum(rows: readonly PathRow[]): number {
  * Steps are gathered by the value at one of their ends, values are put in order, and steps of all that are not given become one;
  * then the same by the value at the other end. Values are far fewer than pairs of them, and numbers are all that is gathered.
  *
- * @param leastPersons Of a field that can have values of few persons, those that fewer have are with all others.
+ * @param minPersons Of a field that can have values of few persons, those that fewer have are with all others.
  */
 export function pathsStatement(siteId: string, plan: PathsPlan, minPersons = 1): Statement {
   const binder = createBinder();

@@ -29,7 +29,7 @@ export interface Question<
   example: Static<Schema>;
   /** What of a query no schema can say, beside its own time and its filters. */
   check?(query: Static<Schema>): Problem[];
-  /** @param leastPersons Persons that a value has at the least to be told. */
+  /** @param minPersons Fewest persons that a value may have for the answer to name it. */
   statement(siteId: string, query: Static<Schema>, minPersons: number, nowMs: number): Statement;
   answer(query: Static<Schema>, rows: readonly Row[], minPersons: number): Static<Answer>;
   /** Whether values that few persons have are left to those who may see persons. */

@@ -1,4 +1,5 @@
-// Every kind of question about events, in the order of their documents. A new one is listed here, and nowhere else in the service.
+// Every kind of question about events, in the order of their documents. Routes, OpenAPI, permissions, formats
+// and saved queries follow from this list; the dashboard says which page and which view each has (query_address.ts, board_page.tsx).
 import type { Static } from 'typebox';
 import { correlation } from './correlation.ts';
 import { form, promo, survey } from './engage_results.ts';

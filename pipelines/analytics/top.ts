@@ -72,7 +72,7 @@ const RANKS: Record<NonNullable<TopQuery['by']>, string> = {
  * The statement of the commonest values of a field. First they are found, then each event is counted under its value, or with
  * the rest, so that persons are told apart for few values. Rows: TopRow.
  *
- * @param leastPersons Of a field that can have values of few persons, those that fewer have are with the rest.
+ * @param minPersons Of a field that can have values of few persons, those that fewer have are with the rest.
  */
 export function topStatement(siteId: string, query: TopQuery, minPersons = 1): Statement {
   const binder = createBinder();

@@ -67,14 +67,14 @@ export function ask(breaker: Breaker, config: BreakerConfig, nowMs: number): { p
   return { permit: { kind: 'probe' }, breaker: probing };
 }
 
-/** How long the probe is left to a site's lanes, which may be another process's: from then on any call is. */
-const PROBED_BY_LANES_MS = 90_000;
+/** How long the probe is left to a site's retry topics, which may be another process's: from then on any call is. */
+const PROBED_BY_RETRIES_MS = 90_000;
 
 /** What a call would have to wait for that leaves the probe to others; null where the breaker is closed, or nobody probed. */
 function openReason(breaker: Breaker, nowMs: number): Extract<Permit, { kind: 'wait' }> | null {
   if (breaker.kind === 'closed') return null;
   const untilMs = breaker.kind === 'open' ? breaker.untilMs : breaker.probeUntilMs;
-  if (nowMs >= untilMs + PROBED_BY_LANES_MS) return null;
+  if (nowMs >= untilMs + PROBED_BY_RETRIES_MS) return null;
   const { cause, reason } = breaker;
   return { kind: 'wait', cause, reason, waitMs: Math.max(0, untilMs - nowMs) };
 }

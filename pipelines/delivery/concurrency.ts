@@ -70,7 +70,7 @@ export interface SlowSites {
   took(siteId: string, tookMs: number): void;
   /** What was read of it at once took longer than others can be asked to wait. */
   late(siteId: string): void;
-  /** Whether its events go to the lane of slow sites, unasked. */
+  /** Whether its events go to the retry topic of slow sites, unasked. */
   isSlow(siteId: string): boolean;
 }
 
@@ -83,7 +83,7 @@ const FAST_SHARE = 0.25;
 const CALLS_MIN = 5;
 /** Share that the newest call has in a site's mean. */
 const NEWEST_SHARE = 0.2;
-/** A site that was not slow, or not called, for so long is not known to be slow any more: its lane may be another process's. */
+/** A site that was not slow, or not called, for so long is not known to be slow any more: its retry topic may be another process's. */
 const KNOWN_MS = 60_000;
 /** How often it is looked how fast the fast ones are. */
 const LOOK_MS = 1_000;

@@ -138,7 +138,7 @@ export interface Authorisation<Settings = unknown> {
 }
 
 /**
- * One destination. Everything else (topics, consumer group, batching, lanes, breaker, settings form, contract tests)
+ * One destination. Everything else (topics, consumer group, batching, retry topics, breaker, settings form, contract tests)
  * follows from this value. All functions are pure.
  */
 export interface Adapter<Settings = unknown> {

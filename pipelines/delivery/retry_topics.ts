@@ -1,7 +1,7 @@
 // Retry topics, and when their records are due.
 import { RETRY_AFTER_MS_MAX } from './breaker.ts';
 
-/** Retry lanes in order, with the wait before an attempt in milliseconds. The names are part of topic names. */
+/** Retry topics in order, with the wait before an attempt in milliseconds. The names are part of topic names. */
 export const RETRY_DELAYS = [
   { name: '5s', delayMs: 5_000 },
   { name: '1m', delayMs: 60_000 },
@@ -9,9 +9,9 @@ export const RETRY_DELAYS = [
   { name: '1h', delayMs: 3_600_000 },
   { name: '6h', delayMs: 21_600_000 },
 ] as const;
-/** The lane of sites whose destinations answer slowly: all on it is due, and waits for others of its kind alone. */
-const SLOW_LANE = 'slow';
-export type RetryDelay = (typeof RETRY_DELAYS)[number]['name'] | typeof SLOW_LANE;
+/** The retry topic of sites whose destinations answer slowly: all on it is due, and waits for others of its kind alone. */
+const SLOW = 'slow';
+export type RetryDelay = (typeof RETRY_DELAYS)[number]['name'] | typeof SLOW;
 
 /** How long after its first attempt an event is still retried. */
 export const RETRY_AGE_MAX_MS = 72 * 3_600_000;
@@ -31,9 +31,9 @@ export interface RetryRequest {
   random: number;
 }
 
-export type RetryChoice = { kind: 'lane'; retryTopic: RetryDelay; dueAtMs: number } | { kind: 'dead'; reason: string };
+export type RetryChoice = { kind: 'retry'; retryTopic: RetryDelay; dueAtMs: number } | { kind: 'dead'; reason: string };
 
-/** The lane of an attempt is the shortest that the platform's wish allows; the last lane takes what waits longer. */
+/** The retry topic of an attempt is the shortest that the platform's wish allows; the last retry topic takes what waits longer. */
 function delayOf(question: RetryRequest): { retryTopic: RetryDelay; delayMs: number } {
   const byAttempt = RETRY_DELAYS[Math.min(Math.max(question.attempt, 1), RETRY_DELAYS.length) - 1] ?? RETRY_DELAYS[0];
   const wishMs = Math.min(question.retryAfterMs ?? 0, RETRY_AFTER_MS_MAX);
@@ -44,7 +44,7 @@ function delayOf(question: RetryRequest): { retryTopic: RetryDelay; delayMs: num
 }
 
 /**
- * Where an event goes after an attempt that may be repeated. Delays are never shorter than the lane's or than the
+ * Where an event goes after an attempt that may be repeated. Delays are never shorter than the retry topic's or than the
  * platform's Retry-After, of which six hours count at the most, and up to a fifth longer by jitter. Dead reasons: `too_old`
  * when the platform's age window would be closed by then, `retries_exhausted` when 72 hours have passed since the first
  * attempt.
@@ -54,7 +54,7 @@ export function nextRetry(question: RetryRequest): RetryChoice {
   return choiceOf(question, retryTopic, question.nowMs + delayMs);
 }
 
-/** The lane, unless the event may not wait there until then. */
+/** The retry topic, unless the event may not wait there until then. */
 function choiceOf(
   { firstAttemptedAtMs, deadlineMs }: Pick<RetryRequest, 'firstAttemptedAtMs' | 'deadlineMs'>,
   retryTopic: RetryDelay,
@@ -62,22 +62,22 @@ function choiceOf(
 ): RetryChoice {
   if (deadlineMs !== null && dueAtMs >= deadlineMs) return { kind: 'dead', reason: 'too_old' };
   if (dueAtMs - firstAttemptedAtMs > RETRY_AGE_MAX_MS) return { kind: 'dead', reason: 'retries_exhausted' };
-  return { kind: 'lane', retryTopic, dueAtMs };
+  return { kind: 'retry', retryTopic, dueAtMs };
 }
 
-/** The delay of the shortest lane that what is paused goes to, but for its probe. */
-export const PAUSED_LANE_MS_MIN = 600_000;
+/** The delay of the shortest retry topic that what is paused goes to, but for its probe. */
+export const PAUSED_DELAY_MS_MIN = 600_000;
 
 /**
  * Where an event goes of which nothing was asked, as its site's destination is in trouble. It lies there until that is
- * over (`waits_since` of its job makes it due then), so its lane is a long one: the longest whose delay is at most what
+ * over (`waits_since` of its job makes it due then), so its retry topic is a long one: the longest whose delay is at most what
  * it has waited already, or what its trouble asks for, ten minutes at least. In 72 hours it is written anew some
- * twenty times, where a look at each try of the destination made it thousands. A lane behind whose delay it would be
+ * twenty times, where a look at each try of the destination made it thousands. A retry topic behind whose delay it would be
  * too old makes way for a shorter one; dead reasons as in `nextRetry`, where even the shortest comes too late.
  */
 export function pausedTopic(question: Omit<RetryRequest, 'attempt'>): RetryChoice {
   const { nowMs, firstAttemptedAtMs, retryAfterMs } = question;
-  return longestDelay(question, Math.max(nowMs - firstAttemptedAtMs, retryAfterMs ?? 0, PAUSED_LANE_MS_MIN));
+  return longestDelay(question, Math.max(nowMs - firstAttemptedAtMs, retryAfterMs ?? 0, PAUSED_DELAY_MS_MIN));
 }
 
 /** Where the one event of a paused site goes that shows when its trouble is over: looked at no later than that asks for. */
@@ -87,7 +87,7 @@ export function probeTopic(question: Omit<RetryRequest, 'attempt'>): RetryChoice
 
 /** Where an event of a slow site goes; dead reasons as in `nextRetry`. */
 export function slowRetry(question: Omit<RetryRequest, 'attempt'>): RetryChoice {
-  return choiceOf(question, SLOW_LANE, question.nowMs);
+  return choiceOf(question, SLOW, question.nowMs);
 }
 
 function longestDelay(question: Omit<RetryRequest, 'attempt'>, delayMsMax: number): RetryChoice {
@@ -96,17 +96,17 @@ function longestDelay(question: Omit<RetryRequest, 'attempt'>, delayMsMax: numbe
   const choices = retryTopics.map(({ name, delayMs }) =>
     choiceOf(question, name, nowMs + Math.round(delayMs * (1 + JITTER * random))),
   );
-  return choices.findLast(({ kind }) => kind === 'lane') ?? (choices[0] as RetryChoice);
+  return choices.findLast(({ kind }) => kind === 'retry') ?? (choices[0] as RetryChoice);
 }
 
 export const retryTopicName = (destination: string, retryTopic: RetryDelay): string =>
   `delivery.${destination}.retry.${retryTopic}`;
 /** Whether records of a topic wait there to be tried again, or to be replayed. */
 export const isRetryTopic = (topic: string): boolean => /^delivery\.\w+\.(?:retry\.|replay$)/.test(topic);
-export const slowTopic = (destination: string): string => retryTopicName(destination, SLOW_LANE);
+export const slowTopic = (destination: string): string => retryTopicName(destination, SLOW);
 export const replayTopic = (destination: string): string => `delivery.${destination}.replay`;
 
-/** The wait of the lane that a topic of a destination is; 0 for those of slow sites and of replays, where all is due at once. */
+/** The wait of the retry topic that a topic of a destination is; 0 for those of slow sites and of replays, where all is due at once. */
 export function delayOfTopic(destination: string, topic: string): number {
   return RETRY_DELAYS.find(({ name }) => retryTopicName(destination, name) === topic)?.delayMs ?? 0;
 }
@@ -118,16 +118,16 @@ export const topicsOf = (destination: string): string[] => [
   replayTopic(destination),
 ];
 
-/** Share of a lane's delay by which records that came in order may be due out of order: the jitter. */
+/** Share of a retry topic's delay by which records that came in order may be due out of order: the jitter. */
 const SPREAD = 1.2;
 /** Shortest rest after records were only moved. */
 const REST_MS_MIN = 500;
 
-/** What is to be done with the records of a lane that were read, by their places, from 0. */
+/** What is to be done with the records of a retry topic that were read, by their places, from 0. */
 export interface RetryPoll {
   /** Due: to be attempted. */
   take: number[];
-  /** Not due, and in the way of what is behind them: to be written again at the end of the lane. */
+  /** Not due, and in the way of what is behind them: to be written again at the end of the retry topic. */
   move: number[];
   /** From which place on records stay where they are; null where all are taken or moved. */
   leaveFrom: number | null;
@@ -139,19 +139,19 @@ interface RetryRequestOfRecords {
   /** When each record is due, in their order; milliseconds since 1970 UTC. */
   duesMs: readonly number[];
   nowMs: number;
-  /** The lane's wait. */
+  /** The retry topic's wait. */
   delayMs: number;
-  /** Whether the lane holds more behind what was read. */
+  /** Whether the retry topic holds more behind what was read. */
   isMoreBehind: boolean;
   /** How many of the records, from the first on, make way where they are not due, as what lies behind them may be due. */
   skipCount: number;
 }
 
 /**
- * Looks at what was read of a lane. A record is never held up by one before it that is due later: what is due is taken
+ * Looks at what was read of a retry topic. A record is never held up by one before it that is due later: what is due is taken
  * wherever it lies, and what is not due before it goes to the end. Where nothing is due, records due much later than the
- * lane's wait make way for what lies behind what was read; they go round in steps, so that a lane of nothing else is not
- * written without a pause. A pass over the lane goes on without one.
+ * retry topic's wait make way for what lies behind what was read; they go round in steps, so that a retry topic of nothing else is not
+ * written without a pause. A pass over the retry topic goes on without one.
  */
 export function pollRetryTopic({ duesMs, nowMs, delayMs, isMoreBehind, skipCount }: RetryRequestOfRecords): RetryPoll {
   const last = Math.max(

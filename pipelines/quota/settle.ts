@@ -93,7 +93,7 @@ export interface QuotaStore {
   checkpoint(partition: number, nextOffset: number, generation: string): Promise<boolean>;
   /** The checkpoints by partition; a counter that lost its data has none. */
   checkpoints(): Promise<Map<number, Checkpoint>>;
-  /** ReservationLeases whose edge has not been heard of for its lease. */
+  /** Leases whose edge has not been heard of for as long as they last. */
   expiredLeases(): Promise<string[]>;
   /** Gives back what is held under a lease in these months; answers how much that was. */
   releaseUnused(months: readonly AccountMonth[], lease: string): Promise<number>;
@@ -191,7 +191,7 @@ function add(
 
 /** What is asked before a dead edge's lease is given back. */
 interface LostLeasesPorts {
-  /** ReservationLeases whose edge has not been heard of for its lease. */
+  /** Leases whose edge has not been heard of for as long as they last. */
   expiredLeases(): Promise<string[]>;
   /** Offsets at which the partitions of events.raw end now. */
   rawEnds(): Promise<ReadonlyMap<number, number>>;

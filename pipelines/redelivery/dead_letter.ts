@@ -54,7 +54,7 @@ export function createDeadLetter(
   };
 }
 
-/** A dead letter for an event that a delivery gives up; its reason is that of the event's outcome, or of the lanes. */
+/** A dead letter for an event that a delivery gives up; its reason is that of the event's outcome, or of the retry topics. */
 export function undeliveredDeadLetter(
   destination: string,
   place: FailedAt,

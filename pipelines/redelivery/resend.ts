@@ -155,7 +155,7 @@ export function deadLetterDelivery(
 }
 
 /**
- * What is known at its destination of one event of a letter that died then. What no lane took any more had the outcome of its
+ * What is known at its destination of one event of a letter that died then. What no retry topic took any more had the outcome of its
  * attempt in former versions: only after a later attempt than that does it wait.
  */
 function eventState(event: EventOutcome | undefined, diedAtMs: number): Exclude<DeadLetterDelivery, 'unknown'> {
@@ -170,7 +170,7 @@ function eventState(event: EventOutcome | undefined, diedAtMs: number): Exclude<
 export type MarkOutcome = 'resolved' | 'reopened' | 'not_resolved' | 'unknown';
 
 /**
- * What is known of an event at the destination: it has it, it waits on a lane for another attempt, it was skipped for a reason
+ * What is known of an event at the destination: it has it, it waits on a retry topic for another attempt, it was skipped for a reason
  * that may hold again, or none of these.
  */
 export type Known = 'delivered' | 'pending' | 'skipped' | 'open';
@@ -186,7 +186,7 @@ export function isMeant(replay: Replay, siteId: string, hasDestination: (siteId:
 }
 
 /**
- * Of the events a replay is about, those to be sent: neither delivered nor waiting on a lane, or all of them where it is
+ * Of the events a replay is about, those to be sent: neither delivered nor waiting on a retry topic, or all of them where it is
  * forced. An event without a place on events.raw is in no ledger and goes.
  */
 export function choose(

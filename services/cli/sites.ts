@@ -145,14 +145,14 @@ export const siteCommands: Commands = {
       return done([`Site ${site.site_id} changed.`, ...lines], site);
     },
   },
-  'site refusals <SITE>': {
+  'site rejections <SITE>': {
     summary: 'Show rejected events and refused requests of a site, by reason',
     options: [
       option('from <WHEN>', 'From when on, as 2027-01-31 or 12h (so long ago); 7d without it', 'from', readMoment),
       option('to <WHEN>', 'Until when; now without it', 'to', readMoment),
       option('samples', 'Also the newest samples'),
     ],
-    examples: ['site refusals shop', 'site refusals shop --from 12h --samples', 'site refusals shop --json'],
+    examples: ['site rejections shop', 'site rejections shop --from 12h --samples', 'site rejections shop --json'],
     run: show<RejectionsItem>(pathIn('sites', 'refusals'), shownRefusals),
   },
 };

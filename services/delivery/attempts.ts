@@ -115,7 +115,7 @@ export interface Attempted {
   attempt: number;
   firstAttemptedAtMs: number;
   attemptedAtMs: number;
-  /** Whether it was read from the main topic, rather than from a lane or a replay. */
+  /** Whether it was read from the main topic, rather than from a retry topic or a replay. */
   isMain: boolean;
   /** Why nothing was asked the last time; '' where something was, or it is the first. */
   pausedFor: string;
@@ -187,7 +187,7 @@ function createOpenDelivery(options: AttemptOptions) {
     if (!destination.enabled) return entries.map(() => skipped('destination_disabled'));
     const isOnSlowTopic = job.source.topic === slowTopic(adapter.name);
     if (!isOnSlowTopic && options.slow.isSlow(job.siteId)) return entries.map(slowed);
-    const workMs = isOnSlowTopic ? SLOW_LANE_WORK_MS : WORK_MS;
+    const workMs = isOnSlowTopic ? SLOW_WORK_MS : WORK_MS;
     const work = boundWork(options.isAlone() ? Number.POSITIVE_INFINITY : workMs, options.monotonicMs, stopping);
     const { settings } = destination;
     const secrets = openDestinationSecrets(ring, destination, (field, code) =>
@@ -206,11 +206,11 @@ function createOpenDelivery(options: AttemptOptions) {
 }
 
 /**
- * How long after the first call of a job further ones are begun. What is left then goes to the lane of slow sites, as the
+ * How long after the first call of a job further ones are begun. What is left then goes to the retry topic of slow sites, as the
  * others of a batch wait for it: the time counts from the first call, so that nobody is late who waited for others' turns.
  */
 const WORK_MS = 2_000;
-const SLOW_LANE_WORK_MS = 10_000;
+const SLOW_WORK_MS = 10_000;
 
 function boundWork(forMs: number, monotonicMs: () => number, stopping: () => boolean) {
   let untilMs: number | null = null;

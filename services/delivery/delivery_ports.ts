@@ -79,7 +79,7 @@ export function deliveryPorts(
   };
 }
 
-/** From the main topic a site in trouble is not probed: its lanes do that, and no other site waits for the answer. */
+/** From the main topic a site in trouble is not probed: its retry topics do that, and no other site waits for the answer. */
 function breakerFor({ adapter, breakers, watch, returned }: SharedByCalls, { siteId, isMain }: SiteJob): BreakerPort {
   const breaker = breakers.of(adapter.name, siteId);
   return {

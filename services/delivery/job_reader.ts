@@ -26,7 +26,7 @@ export interface SiteJob {
   attempt: number;
   /** When the first attempt was made; null where this is it. */
   firstAttemptedAtMs: number | null;
-  /** Whether they come from the main topic, rather than from a lane or a replay. */
+  /** Whether they come from the main topic, rather than from a retry topic or a replay. */
   isMain: boolean;
   /** Why nothing was asked the last time; '' where something was, or it is the first. */
   pausedFor: string;
@@ -37,21 +37,21 @@ export interface TakenJobs {
   dead: DeadLetter[];
   /** How many events were left out as their persons were erased. */
   erased: number;
-  /** Records of a lane that make way for those behind them, with the offsets they had. */
+  /** Records of a retry topic that make way for those behind them, with the offsets they had. */
   moved: { offset: number; record: OutRecord }[];
-  /** Set where records of a lane are not due yet. */
+  /** Set where records of a retry topic are not due yet. */
   leave?: Deferral;
 }
 
 export type JobReader = Awaited<ReturnType<typeof createJobReader>>;
 
-/** What makes records of lanes due before their time, or make way. */
+/** What makes records of retry topics due before their time, or make way. */
 interface RetryTopicWatch {
   releases: Pick<Releases, 'isReleased'>;
   scans: Pick<RetryPolls, 'skipCount' | 'recordParked'>;
 }
 
-/** Reads the main topic and the lanes of one destination into jobs. */
+/** Reads the main topic and the retry topics of one destination into jobs. */
 export async function createJobReader(
   registry: Registry,
   destination: string,

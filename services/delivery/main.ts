@@ -21,8 +21,8 @@ const NAMES = DESTINATIONS.map(({ name }) => name);
 const stageOf = ({ destination }: DeliveryConfig): string => `delivery.${destination}`;
 
 /**
- * Reads `events.identified` and the lanes of one destination, calls the platform, then commits one Kafka transaction with the
- * outcomes on `delivery.outcomes`, what is to be tried again on a lane, and the offset; an event that can never be delivered,
+ * Reads `events.identified` and the retry topics of one destination, calls the platform, then commits one Kafka transaction with the
+ * outcomes on `delivery.outcomes`, what is to be tried again on a retry topic, and the offset; an event that can never be delivered,
  * and a record that cannot be read, go to `dead.delivery` in the same transaction.
  */
 runStage(
@@ -75,7 +75,7 @@ runStage(
       admin: session.admin,
       offsetsTopic: TOPICS.stageOffsets,
       topics: [TOPICS.identified, ...retryTopics],
-      // All partitions of events.identified side by side, and one of each lane.
+      // All partitions of events.identified side by side, and one of each retry topic.
       concurrency: options.concurrency + retryTopics.length,
       bytesPerPartitionMax: FETCH_BYTES_MAX,
       drainMs: DELIVERY_DRAIN_MS,

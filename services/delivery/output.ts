@@ -54,7 +54,7 @@ const OUTCOMES_MAX = 1_000;
 const SILENT_SKIPS = new Set(['no_destination', 'destination_disabled', 'before_destination']);
 
 /**
- * What comes from a lane or a replay would be waiting or dead for ever by its outcome before, were it not told of; but what is
+ * What comes from a retry topic or a replay would be waiting or dead for ever by its outcome before, were it not told of; but what is
  * paused as it was before is known to be.
  */
 function isSilent({ isMain, outcome, pausedFor }: Attempted): boolean {
@@ -64,7 +64,7 @@ function isSilent({ isMain, outcome, pausedFor }: Attempted): boolean {
 /** Sites of which a probe is remembered at the most; of one that is forgotten another event probes too. */
 const PROBES_MAX = 100_000;
 
-/** A record that was committed to a lane. */
+/** A record that was committed to a retry topic. */
 export interface RetryRecord {
   retryTopic: Source;
   siteId: string;
@@ -72,7 +72,7 @@ export interface RetryRecord {
   isPaused: boolean;
 }
 
-/** Turns attempts into records. `wrote` is told of those on lanes; `random` answers from 0 to 1, for jitter. */
+/** Turns attempts into records. `wrote` is told of those on retry topics; `random` answers from 0 to 1, for jitter. */
 export async function createDeliveryOutput(
   registry: Registry,
   adapter: Adapter,
@@ -90,7 +90,7 @@ export async function createDeliveryOutput(
   /** When the event of a paused site is due that probes; by site. */
   const probes = new Map<string, number>();
 
-  /** Outcomes, lane records and dead letters of a batch of attempts. */
+  /** Outcomes, retry topic records and dead letters of a batch of attempts. */
   function write(attempts: readonly Attempted[], dead: readonly DeadLetter[], nowMs: number): Written {
     const tally = emptyBatchCounts();
     tally.in = attempts.length;
@@ -153,7 +153,7 @@ function nextAttempt(one: Attempted): number {
   return one.outcome.outcome === 'paused' ? one.attempt : one.attempt + 1;
 }
 
-type ChosenRetry = Extract<RetryChoice, { kind: 'lane' }>;
+type ChosenRetry = Extract<RetryChoice, { kind: 'retry' }>;
 
 interface Decided {
   one: Attempted;
@@ -162,13 +162,13 @@ interface Decided {
   isProbe: boolean;
 }
 
-/** Where an event goes; what no lane takes any more is dead, whatever its attempt said. */
+/** Where an event goes; what no retry topic takes any more is dead, whatever its attempt said. */
 function decide(adapter: Adapter, one: Attempted, isProbed: boolean, nowMs: number, random: () => number): Decided {
   const { outcome } = one.outcome;
   if (outcome !== 'diverted' && outcome !== 'paused') return { one, retryTopic: null, isProbe: false };
   const isProbe = pauseOf(one.outcome) !== '' && !isSlowed(one.outcome) && !isProbed;
   const choice = retryTopicOf(adapter, one, isProbe, nowMs, random());
-  if (choice.kind === 'lane') return { one, retryTopic: choice, isProbe };
+  if (choice.kind === 'retry') return { one, retryTopic: choice, isProbe };
   return { one: { ...one, outcome: givenUp(one.outcome, choice.reason) }, retryTopic: null, isProbe: false };
 }
 
@@ -179,7 +179,7 @@ function pauseOf(outcome: EntryOutcome): string {
 
 /** What was only not begun is due at once, wherever it came from. */
 function retryTopicOf(adapter: Adapter, one: Attempted, isProbe: boolean, nowMs: number, random: number): RetryChoice {
-  if (isHandedOver(one.outcome)) return { kind: 'lane', retryTopic: RETRY_DELAYS[0].name, dueAtMs: nowMs };
+  if (isHandedOver(one.outcome)) return { kind: 'retry', retryTopic: RETRY_DELAYS[0].name, dueAtMs: nowMs };
   const question = {
     attempt: one.attempt,
     firstAttemptedAtMs: one.firstAttemptedAtMs,

@@ -3,14 +3,14 @@ import type { Consumption, InBatch } from '#infra/kafka/consumer/consumption.ts'
 import { putNewest } from '#pipelines/delivery/concurrency.ts';
 import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import type { Source } from '#pipelines/delivery/delivery_run.ts';
-import { PAUSED_LANE_MS_MIN } from '#pipelines/delivery/retry_topics.ts';
+import { PAUSED_DELAY_MS_MIN } from '#pipelines/delivery/retry_topics.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
 
 /**
- * Passes over lanes. What was released of a site may lie behind others' records that are not due for hours: those make way,
- * once, up to what was written when the pass began. A pass writes the whole lane anew, so that it begins only where
+ * Passes over retry topics. What was released of a site may lie behind others' records that are not due for hours: those make way,
+ * once, up to what was written when the pass began. A pass writes the whole retry topic anew, so that it begins only where
  * something of the released site lies, as far as this process knows.
  */
 export type RetryPolls = ReturnType<typeof createRetryPolls>;
@@ -31,21 +31,21 @@ interface RetryTopicState {
   sites: Map<string, number>;
 }
 
-/** Share of a lane's delay for which it rests between two passes, and the bounds of that rest in milliseconds. */
+/** Share of a retry topic's delay for which it rests between two passes, and the bounds of that rest in milliseconds. */
 const REST_SHARE = 1 / 60;
 const REST_MS_MIN = 1_000;
 const REST_MS_MAX = 300_000;
-/** The share for a pass of which it is not known whether it finds anything, as other processes write to the lane. */
+/** The share for a pass of which it is not known whether it finds anything, as other processes write to the retry topic. */
 const DOUBT_SHARE = 1 / 2;
-/** Sites remembered of a lane at the most; what lies there of one that is forgotten is due at its own time. */
+/** Sites remembered of a retry topic at the most; what lies there of one that is forgotten is due at its own time. */
 const SITES_MAX = 20_000;
 
-/** @param isAlone whether no other process reads and writes the lanes. */
+/** @param isAlone whether no other process reads and writes the retry topics. */
 export function createRetryPolls(beganMs: number, isAlone: () => boolean) {
   const retryTopics = new Map<string, RetryTopicState>();
   let othersMs = beganMs;
 
-  /** Of a lane that was not read yet nothing is known: it is passed over at once. */
+  /** Of a retry topic that was not read yet nothing is known: it is passed over at once. */
   function retryTopicOf({ topic, partition }: Source): RetryTopicState {
     const name = `${topic}/${partition}`;
     const times = { delayMs: 0, beforeMs: 0, passFromMs: 0, frontMs: 0, wakeFromMs: 0 };
@@ -60,7 +60,7 @@ export function createRetryPolls(beganMs: number, isAlone: () => boolean) {
 
   return {
     /**
-     * A record of a site lies on a lane, written by then. @param isDue whether it is due at once, as its site was released
+     * A record of a site lies on a retry topic, written by then. @param isDue whether it is due at once, as its site was released
      * before.
      */
     recordParked(place: Source, siteId: string, writtenMs: number, isDue: boolean): void {
@@ -74,8 +74,8 @@ export function createRetryPolls(beganMs: number, isAlone: () => boolean) {
       const isSeen = all.some((retryTopic) => mayBeParked(retryTopic, siteId));
       for (const retryTopic of all) {
         const isKnown = retryTopic.beforeMs > othersMs + DELIVERY_DRAIN_MS;
-        // Where others write, what a site waits with first is written by any of them, and what waits longer by who reads its lanes.
-        const isLikely = isSeen && !isKnown && retryTopic.delayMs <= PAUSED_LANE_MS_MIN;
+        // Where others write, what a site waits with first is written by any of them, and what waits longer by who reads its retry topics.
+        const isLikely = isSeen && !isKnown && retryTopic.delayMs <= PAUSED_DELAY_MS_MIN;
         if (isLikely || mayBeParked(retryTopic, siteId)) passAfter(retryTopic, restMsOf(retryTopic), nowMs);
         else if (!isKnown) passAfter(retryTopic, retryTopic.delayMs * DOUBT_SHARE, nowMs);
       }
@@ -94,7 +94,7 @@ export function createRetryPolls(beganMs: number, isAlone: () => boolean) {
       const first = batch.records.findIndex(({ timestampMs }) => timestampMs >= retryTopic.beforeMs);
       return first < 0 ? batch.records.length : first;
     },
-    /** Looks whether others read or write lanes; whether a lane that rests is to be read, for what became due or for a pass. */
+    /** Looks whether others read or write retry topics; whether a retry topic that rests is to be read, for what became due or for a pass. */
     look(nowMs: number): boolean {
       noticeOthers(nowMs);
       const waiting = [...retryTopics.values()].filter((retryTopic) => isToWake(retryTopic, nowMs));
@@ -122,7 +122,7 @@ function mayBeParked({ sites, frontMs, beforeMs }: RetryTopicState, siteId: stri
 }
 
 /**
- * A lane in work when it is woken does not hear it; one of another process never does, and what lies there is due by itself
+ * A retry topic in work when it is woken does not hear it; one of another process never does, and what lies there is due by itself
  * in the end.
  */
 function isToWake(retryTopic: RetryTopicState, nowMs: number): boolean {
@@ -149,7 +149,7 @@ interface ReleaseOptions {
 const RETURNS_MAX = 100_000;
 
 /**
- * What makes events that wait on lanes due before their time: a change of their site's settings, as this process has seen
+ * What makes events that wait on retry topics due before their time: a change of their site's settings, as this process has seen
  * it, and that the site's destination takes events again after it was in trouble. Milliseconds since 1970 UTC. What came
  * before the watch is not known, so that its beginning counts as the return of all: what is paused is tried once then.
  */
@@ -169,7 +169,7 @@ export function watchReleases({ table, destination, isInTrouble, scans, beganMs 
       putNewest(returns, siteId, nowMs, RETURNS_MAX);
       scans.released(siteId, nowMs);
     },
-    /** Looks whether settings changed; whether lanes that rest are to be read, as what was released may lie there. */
+    /** Looks whether settings changed; whether retry topics that rest are to be read, as what was released may lie there. */
     look(nowMs: number): boolean {
       const now = table.destinationsNamed(destination);
       const changed = [...now.keys()].filter((siteId) => seen.get(siteId) !== now.get(siteId));

@@ -142,10 +142,10 @@ const FINAL: ReadonlySet<string> = new Set(['delivered', 'diverted', 'dead']);
 
 /**
  * Cuts a batch that was broken off to what has to be committed: records behind the last one of which anything was
- * done stay where they are, for the partition's next owner. What was not begun before that goes to a lane, due at once.
+ * done stay where they are, for the partition's next owner. What was not begun before that goes to a retry topic, due at once.
  */
 export function resolveBatch(work: BatchWork, { records }: Pick<InBatch, 'records'>, nowMs: number): BatchWork {
-  // Where an event that threw stands is not known any more; it is rare enough that the rest goes to the lane.
+  // Where an event that threw stands is not known any more; it is rare enough that the rest goes to the retry topic.
   if (work.thrown.length > 0 || !work.attempted.some(({ outcome }) => isHandedOver(outcome))) return work;
   const done = work.attempted.filter(({ outcome }) => FINAL.has(outcome.outcome)).map(({ offset }) => offset);
   const last = done.reduce((one, other) => Math.max(one, other), -1);

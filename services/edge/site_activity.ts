@@ -20,7 +20,7 @@ import type { ApiKey, Site } from '#schemas/setting.ts';
 interface RejectionRecorderOptions {
   /** Passes notes of a site on, as `createBatchedReporter` says. */
   note(siteId: string, notes: RejectionCounts, number: number): Promise<void>;
-  /** Says that refusals are counted from now on, unless that was said before. */
+  /** Says that rejections are counted from now on, unless that was said before. */
   markCounted(): Promise<void>;
   /** For names that are addresses. */
   secret: Buffer;
@@ -73,12 +73,12 @@ export function createRejectionRecorder({ note, markCounted, secret, nowMs }: Re
 
   function recordEvent(
     { key, site }: Sender,
-    refusal: IngestionWarning,
+    warning: IngestionWarning,
     index: number,
     sent: unknown,
     before: string | null = null,
   ): void {
-    countRejection(waiting.of(site.site_id), refusal, nowMs(), () => {
+    countRejection(waiting.of(site.site_id), warning, nowMs(), () => {
       const cleaning = { secret, defaultCountry: site.default_country };
       const { event, fields } = shownNames(sent instanceof ScannedEvent ? sent.parsed() : sent, cleaning);
       const other = before === null ? null : shownNames({ event: before }, cleaning).event;
@@ -90,8 +90,8 @@ export function createRejectionRecorder({ note, markCounted, secret, nowMs }: Re
   return {
     /** Of a request that was answered: its events that were not accepted, or with a fault. */
     recordEvents(sender: Sender, { events, batch, reused, overQuota, source }: AnsweredEvents): void {
-      const record = (refusal: IngestionWarning, index: number, before?: string): void =>
-        recordEvent(sender, refusal, source?.origins[index] ?? index, events[index], before);
+      const record = (warning: IngestionWarning, index: number, before?: string): void =>
+        recordEvent(sender, warning, source?.origins[index] ?? index, events[index], before);
       for (const { index, code } of source?.rejected ?? []) {
         recordEvent(sender, { kind: 'rejected', code }, index, source?.calls[index]);
       }

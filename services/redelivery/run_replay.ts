@@ -320,7 +320,7 @@ function firstOfEach(views: readonly EncodedEvent[], before: ReadonlySet<string>
 /** Places asked for at once: this bounds the question, the answer and the memory for both. */
 const PLACES_PER_QUERY = 2_000;
 
-/** Outcomes after which an event waits on a lane. */
+/** Outcomes after which an event waits on a retry topic. */
 const PENDING: ReadonlySet<string> = new Set(['diverted', 'paused']);
 
 function knownBy({ delivered, latest }: LedgerRow): Known {

@@ -130,7 +130,7 @@ async function start(
   life.stops.push(async () => cluster.stop());
   parts.needs('kafka', cluster.isAlive);
   const { eventPartitions } = config.parts.kafka;
-  // Lanes are the destinations', whose code only their processes load.
+  // Retry topics are the destinations', whose code only their processes load.
   const watch = await watchPartitions(session.admin, declareTopics(eventPartitions, []), logger);
   life.stops.push(async () => watch.stop());
   parts.needs('partitions', () => watch.lacking().length === 0);

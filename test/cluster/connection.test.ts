@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { asked, refuseEviction } from '#infra/redis/client.ts';
+import { refuseEviction, withRedisErrors } from '#infra/redis/client.ts';
 import { createRedis, type Redis } from '#infra/redis/connection.ts';
 import { createVisitorStateStore } from '#infra/redis/engage/engage.ts';
 import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
@@ -40,7 +40,7 @@ test('a server that may evict keys is refused, whichever it is', async () => {
 
 test('commands fail where no node answers', async () => {
   const away = connect('redis://127.0.0.1:1,127.0.0.1:2');
-  await expect(asked(away.get('a'))).rejects.toMatchObject({ code: 'redis_unavailable', recovery: 'wait' });
+  await expect(withRedisErrors(away.get('a'))).rejects.toMatchObject({ code: 'redis_unavailable', recovery: 'wait' });
 });
 
 test('each process may do in a cluster what it does there, as its own user', async () => {

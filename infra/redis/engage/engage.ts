@@ -3,7 +3,7 @@ import { MEMORY_DAYS } from '#pipelines/engage/definition_fields.ts';
 import { ADDRESS_WINDOW_S, EMAIL_WINDOW_S, type SpamCounts, TEXT_WINDOW_S } from '#pipelines/engage/spam.ts';
 import { type EngageMemory, type SeenItem, together } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
-import { asked, createScript, deadlineExceeded, gather, pairsOf, within } from '../client.ts';
+import { createScript, deadlineExceeded, gather, pairsOf, within, withRedisErrors } from '../client.ts';
 import type { Redis } from '../connection.ts';
 import { identityKeys, separateMemory } from '../indexes/identity_keys.ts';
 
@@ -73,7 +73,7 @@ function readSeparate(redis: Redis, index: Redis): MemoryReader {
   const script = createScript(index, 'engage/engage_groups.lua');
   const { personsOf, indexOf } = identityKeys(index.isCluster);
   const memoryOf = async (siteId: string, person: string): Promise<string[]> =>
-    Object.entries(await asked(redis.hgetall(separateMemory(siteId, person)))).flat();
+    Object.entries(await withRedisErrors(redis.hgetall(separateMemory(siteId, person)))).flat();
   return async (siteId, persons) => {
     // Of two keys that are not there a node refuses the script while it has a part of their slot only.
     const keys = [personsOf(siteId), ...(index.isCluster ? [indexOf(siteId)] : [])];

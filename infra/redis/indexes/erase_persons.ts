@@ -1,4 +1,4 @@
-import { asked, createIndexScript, unlinkWhere } from '../client.ts';
+import { createIndexScript, unlinkWhere, withRedisErrors } from '../client.ts';
 import type { Redis } from '../connection.ts';
 import { identityKeys, separateMemory } from './identity_keys.ts';
 
@@ -41,7 +41,7 @@ export function createPersonIndexEraser(redis: Redis, secondary: Redis = redis) 
       let keys = Number(found);
       if (secondary !== redis) {
         // Last: whoever is interrupted erases both again.
-        for (const person of persons) keys += await asked(secondary.del(separateMemory(siteId, person)));
+        for (const person of persons) keys += await withRedisErrors(secondary.del(separateMemory(siteId, person)));
       }
       return { ok: true, keys };
     },

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { Redis as Server } from 'ioredis';
-import { asked, createIndexScript, IndexLostError, infoFields, pairsOf } from '../client.ts';
+import { createIndexScript, IndexLostError, infoFields, pairsOf, withRedisErrors } from '../client.ts';
 import { nodesOf, type Redis } from '../connection.ts';
 
 interface IndexServer {
@@ -131,7 +131,7 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
     /** Takes the rebuild lock, for `forMs` milliseconds. False if another process has it. */
     async take(token: string, forMs: number): Promise<boolean> {
       for (const prefix of prefixes) {
-        if ((await asked(redis.set(lockOf(prefix), token, 'PX', forMs, 'NX'))) === null) return false;
+        if ((await withRedisErrors(redis.set(lockOf(prefix), token, 'PX', forMs, 'NX'))) === null) return false;
       }
       return true;
     },
@@ -157,7 +157,8 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
     },
     async release(token: string): Promise<void> {
       for (const prefix of prefixes) {
-        if ((await asked(redis.get(lockOf(prefix)))) === token) await asked(redis.del(lockOf(prefix)));
+        if ((await withRedisErrors(redis.get(lockOf(prefix)))) === token)
+          await withRedisErrors(redis.del(lockOf(prefix)));
       }
     },
   };
@@ -185,7 +186,7 @@ export async function resumeRebuild(
   const textOf = (id: string, at: number): string => `${id} ${layout} ${states[at]?.[0]}`;
 
   async function underWay(): Promise<string | null> {
-    const values = await Promise.all(prefixes.map((prefix) => asked(redis.get(`${prefix}attempt`))));
+    const values = await Promise.all(prefixes.map((prefix) => withRedisErrors(redis.get(`${prefix}attempt`))));
     const id = values[0]?.split(' ')[0] ?? '';
     return id !== '' && values.every((value, at) => value === textOf(id, at)) ? id : null;
   }
@@ -201,7 +202,7 @@ export async function resumeRebuild(
 
   const found = await underWay();
   const id = found ?? (await begin());
-  const noted = found === null ? {} : await asked(redis.hgetall(`${first}passed`));
+  const noted = found === null ? {} : await withRedisErrors(redis.hgetall(`${first}passed`));
   return {
     /** For each partition the offset before which everything is restored; empty for a new attempt. */
     passed: new Map(Object.entries(noted).map(([partition, offset]) => [Number(partition), Number(offset)])),
@@ -232,8 +233,8 @@ export type ClusterMasters = ReadonlyMap<string, ClusterMaster>;
  */
 export async function readMasters(redis: Redis): Promise<ClusterMasters> {
   // Its nodes are known once it has answered anything.
-  const listed = mastersListed(String(await asked(redis.cluster('NODES'))));
-  const found = await Promise.all(nodesOf(redis, 'master').map((node) => asked(readMaster(node))));
+  const listed = mastersListed(String(await withRedisErrors(redis.cluster('NODES'))));
+  const found = await Promise.all(nodesOf(redis, 'master').map((node) => withRedisErrors(readMaster(node))));
   const answered = new Set(found.map((master) => master?.nodeId));
   const empty = listed.filter(({ nodeId }) => !answered.has(nodeId));
   const masters = [...found, ...(await Promise.all(empty.map(({ at }) => readEmptyMaster(redis, at))))];

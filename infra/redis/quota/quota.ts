@@ -9,7 +9,7 @@ import {
   type SettledUsage,
   type Settlement,
 } from '#pipelines/quota/settle.ts';
-import { asked, createScript } from '../client.ts';
+import { createScript, withRedisErrors } from '../client.ts';
 import type { Redis } from '../connection.ts';
 import { readMasters } from '../indexes/index_epoch.ts';
 import { CHECKPOINTS_KEY, GENERATIONS_KEY, LEASES_KEY, MASTERS_KEY, MONTH_TTL_S, quotaKey } from './admission.ts';
@@ -45,7 +45,7 @@ export function createQuotaStore(redis: Redis): QuotaStore {
       return { used, settledOffset, released, log } satisfies Settled;
     },
     async begin(partition, generation) {
-      await asked(redis.hset(GENERATIONS_KEY, String(partition), generation));
+      await withRedisErrors(redis.hset(GENERATIONS_KEY, String(partition), generation));
     },
     async checkpoint(partition, nextOffset, generation) {
       return (
@@ -54,8 +54,8 @@ export function createQuotaStore(redis: Redis): QuotaStore {
     },
     async checkpoints() {
       if (redis.isCluster) await noteMasters();
-      const generations = await asked(redis.hgetall(GENERATIONS_KEY));
-      const checkpoints = await asked(redis.hgetall(CHECKPOINTS_KEY));
+      const generations = await withRedisErrors(redis.hgetall(GENERATIONS_KEY));
+      const checkpoints = await withRedisErrors(redis.hgetall(CHECKPOINTS_KEY));
       return new Map(
         Object.entries(checkpoints).map(([partition, offset]) => [
           Number(partition),
@@ -76,7 +76,7 @@ export function createQuotaStore(redis: Redis): QuotaStore {
       await dropScript.run([quotaKey(accountId, month)], []);
     },
     async forgetLease(lease) {
-      await asked(redis.zrem(LEASES_KEY, lease));
+      await withRedisErrors(redis.zrem(LEASES_KEY, lease));
     },
   };
 }
@@ -104,11 +104,13 @@ export function createMonthUseView(redis: Redis, logger: Logger, nowMs: () => nu
   async function read(accountIds: readonly string[]): Promise<Map<string, number>> {
     const found = new Map<string, number>();
     // Without checkpoints the counters are not restored yet, and every account would seem to have used nothing.
-    if ((await asked(redis.hlen(CHECKPOINTS_KEY))) === 0) return found;
+    if ((await withRedisErrors(redis.hlen(CHECKPOINTS_KEY))) === 0) return found;
     const month = monthOf(nowMs());
     for (let from = 0; from < accountIds.length; from += ACCOUNTS_PER_CALL) {
       const some = accountIds.slice(from, from + ACCOUNTS_PER_CALL);
-      const used = await Promise.all(some.map((accountId) => asked(redis.hget(quotaKey(accountId, month), 'used'))));
+      const used = await Promise.all(
+        some.map((accountId) => withRedisErrors(redis.hget(quotaKey(accountId, month), 'used'))),
+      );
       some.forEach((accountId, at) => {
         found.set(accountId, Number(used[at] ?? '0'));
       });

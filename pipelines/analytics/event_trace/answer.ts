@@ -125,7 +125,7 @@ const destination = Type.Object({
   destination: Type.String(),
   state: Type.Enum(['delivered', 'waiting', 'dead', 'skipped', 'not_attempted'], {
     description:
-      'waiting: on a retry lane after its newest attempt; dead: a dead letter of delivery; not_attempted: no outcome is stored, reason says why where settings tell',
+      'waiting: on a retry topic after its newest attempt; dead: a dead letter of delivery; not_attempted: no outcome is stored, reason says why where settings tell',
   }),
   reason: Type.String({ description: 'Of the newest attempt, or why there is none; empty where delivered' }),
   attempts: Type.Array(attempt, { description: 'In their order, the newest 100' }),

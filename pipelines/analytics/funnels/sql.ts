@@ -16,7 +16,7 @@ import {
 /**
  * The statement of a funnel, as docs/analytics.md defines it. Rows: FunnelRow.
  *
- * @param leastPersons Of a breakdown that can have values of few persons, those that fewer have are with the rest.
+ * @param minPersons Of a breakdown that can have values of few persons, those that fewer have are with the rest.
  */
 export function funnelStatement(siteId: string, plan: FunnelPlan, minPersons = 1): Statement {
   const { breakdown, trend } = plan;

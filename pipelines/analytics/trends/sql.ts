@@ -37,7 +37,7 @@ const QUANTILE_ERROR = 0.005;
 /**
  * The statement of trends. Rows: TrendRow.
  *
- * @param leastPersons Of a breakdown that can have values of few persons, those that fewer have in a series are with the rest.
+ * @param minPersons Of a breakdown that can have values of few persons, those that fewer have in a series are with the rest.
  */
 export function trendsStatement(siteId: string, plan: TrendsPlan, minPersons = 1): Statement {
   const binder = createBinder();

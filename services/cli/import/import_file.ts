@@ -42,7 +42,7 @@ export interface Imported {
 }
 
 /** Requests under way at once. */
-const LANES = 4;
+const AT_ONCE = 4;
 const EVENT_BYTES_MAX = 64 * 1024;
 /** Of the body, for what stands around the events. */
 const ENVELOPE_BYTES = 64;
@@ -204,7 +204,7 @@ async function sendFile(plan: ImportPlan, progress: Progress, bytes: number, por
 
   try {
     for await (const batch of batchesOf(plan, context, counts.rows)) {
-      if (underWay.length === LANES) await settleFirst();
+      if (underWay.length === AT_ONCE) await settleFirst();
       underWay.push({ batch, done: outcomeOf(send(batch, ports)) });
     }
     while (underWay.length > 0) await settleFirst();

@@ -624,7 +624,7 @@ function senderClockFindings({ readings }: Context): Finding[] {
         severity: 'notice',
         what: `${renderNumber(off)} of the events that ${name} took say a time more than a day ahead, or none that can be: a sender's clock is wrong`,
         sinceMs: null,
-        todo: `svc site refusals SITE --samples says which key sends them: ${OPERATIONS}#what-was-not-accepted`,
+        todo: `svc site rejections SITE --samples says which key sends them: ${OPERATIONS}#what-was-not-accepted`,
       },
     ];
   });

@@ -36,8 +36,7 @@ export interface VendorNames {
 
 /** A name as it is compared: case and separators do not matter. */
 const folded = (name: string): string => name.toLowerCase().replace(/[\s_.-]+/g, '');
-const runTogether = (name: string): string =>
-  name.replace(/(?:^|_)(.)/g, (_, deadLetter: string) => deadLetter.toUpperCase());
+const runTogether = (name: string): string => name.replace(/(?:^|_)(.)/g, (_, letter: string) => letter.toUpperCase());
 const unlessDash = (name: string): string | undefined => (name === '-' ? undefined : name);
 
 /** Reads an event's name in any of the vocabularies, as the service does for its own deliveries. */

@@ -71,7 +71,7 @@ const DRAWING = [
   'test/unit/settings/{event_definitions,key_format}.test.ts',
   'test/unit/secrets/seal.test.ts',
   'test/unit/client_node/{client,journal,queue}.test.ts',
-  'test/unit/delivery/lanes.test.ts',
+  'test/unit/delivery/retry_topics.test.ts',
   'test/unit/kafka/partition_group.test.ts',
   'test/unit/engage/{css_selector,engage_definition}.test.ts',
   'test/unit/isolate/isolate.test.ts',

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { asked } from '#infra/redis/client.ts';
+import { withRedisErrors } from '#infra/redis/client.ts';
 import { createRedis } from '#infra/redis/connection.ts';
 import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { createIdentityStore } from '#infra/redis/indexes/identity_index.ts';
@@ -25,7 +25,7 @@ async function open() {
   const commands: Record<string, () => Promise<unknown>> = {
     claim: () => claims.claim([{ ...claim('a', 1), field: SECRET }]),
     resolve: () => identity.resolve('shop', [question('shop', SECRET, { nodes: [SECRET] })]),
-    set: () => asked(redis.set('key', SECRET)),
+    set: () => withRedisErrors(redis.set('key', SECRET)),
   };
   return { redis, commands };
 }
@@ -48,7 +48,7 @@ test('scripts are loaded again after Redis forgot them', { timeout: TEST_MS }, a
 test('a refusal says its kind and not what was asked', { timeout: TEST_MS }, async () => {
   const { redis } = await open();
   await redis.hset('not-a-text', 'a', 'b');
-  const error = await errorOf(() => asked(redis.incr('not-a-text')));
+  const error = await errorOf(() => withRedisErrors(redis.incr('not-a-text')));
   expect(error).toMatchObject({ code: 'redis_unavailable', recovery: 'wait' });
   const identity = createIdentityStore(redis);
   await redis.set(`i:{shop}:p:${SECRET}`, SECRET);

@@ -99,7 +99,7 @@ function Counts({ siteId, site, period }: PartProps) {
       </ul>
       <Panel title={`${shown.name} by ${period.interval}`}>
         <div class="chart-room">
-          {counted !== null && <Course figure={shown} starts={starts} interval={period.interval} />}
+          {counted !== null && <FigureChart figure={shown} starts={starts} interval={period.interval} />}
           {counts.waits && <Loading lines={8} />}
           {counted === null && counts.failure !== null && <Empty title="Unavailable" />}
         </div>
@@ -125,7 +125,7 @@ function ConversionsNote({ siteId, conversions }: { siteId: string; conversions:
   );
 }
 
-function Course({
+function FigureChart({
   figure,
   starts,
   interval,

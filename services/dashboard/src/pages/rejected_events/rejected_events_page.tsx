@@ -53,7 +53,7 @@ function RejectionsView({ siteId, rejections, period }: ViewProps) {
           csvName={`rejected-events-${siteId}`}
         />
       </Panel>
-      <Course rejections={rejections} interval={period.interval === 'hour' ? 'hour' : 'day'} />
+      <RejectionsChart rejections={rejections} interval={period.interval === 'hour' ? 'hour' : 'day'} />
       <RejectionSamples siteId={siteId} samples={rejections.samples} />
     </div>
   );
@@ -75,7 +75,7 @@ function KnownSince({ rejections: { known_since, from } }: Pick<ViewProps, 'reje
   return <>Events and whole requests since {since}. They are kept for 7 days.</>;
 }
 
-function Course({ rejections, interval }: { rejections: RejectionsItem; interval: 'hour' | 'day' }) {
+function RejectionsChart({ rejections, interval }: { rejections: RejectionsItem; interval: 'hour' | 'day' }) {
   const zone = timeZone();
   const { starts, series } = useMemo(() => rejectionChart(rejections, interval, zone), [rejections, interval, zone]);
   return (

@@ -31,7 +31,7 @@ describe('the lane of an attempt', () => {
     [6, '6h', 6 * HOUR_MS],
     [40, '6h', 6 * HOUR_MS],
   ])('after attempt %i is %s', (attempt, retryTopic, dueAtMs) =>
-    expect(nextRetry(question({ attempt }))).toEqual({ kind: 'lane', retryTopic, dueAtMs }),
+    expect(nextRetry(question({ attempt }))).toEqual({ kind: 'retry', retryTopic, dueAtMs }),
   );
 
   it.each([
@@ -43,7 +43,7 @@ describe('the lane of an attempt', () => {
     ['longer than all for as long as a breaker waits', 20 * HOUR_MS, '6h', 6 * HOUR_MS],
     ['of a week', 7 * 24 * HOUR_MS, '6h', 6 * HOUR_MS],
   ])('heeds a Retry-After %s', (_, retryAfterMs, retryTopic, dueAtMs) =>
-    expect(nextRetry(question({ retryAfterMs }))).toEqual({ kind: 'lane', retryTopic, dueAtMs }),
+    expect(nextRetry(question({ retryAfterMs }))).toEqual({ kind: 'retry', retryTopic, dueAtMs }),
   );
 
   it('never takes an attempt back to a shorter lane for a short Retry-After', () => {
@@ -62,7 +62,7 @@ describe('the lane of an event of which nothing was asked', () => {
     ['after an hour', HOUR_MS, 300_000, '1h'],
     ['after a day', 24 * HOUR_MS, 300_000, '6h'],
   ])('%s is long', (_, nowMs, retryAfterMs, retryTopic) =>
-    expect(pausedTopic(question({ nowMs, retryAfterMs }))).toMatchObject({ kind: 'lane', retryTopic }),
+    expect(pausedTopic(question({ nowMs, retryAfterMs }))).toMatchObject({ kind: 'retry', retryTopic }),
   );
 
   it.each([
@@ -70,7 +70,7 @@ describe('the lane of an event of which nothing was asked', () => {
     ['72 hours allow', { nowMs: 71.5 * HOUR_MS }, '10m'],
     ['either allows', { nowMs: 71 * HOUR_MS, deadlineMs: 71 * HOUR_MS + 30_000 }, '5s'],
   ] as const)('is no longer than %s', (_, changes, retryTopic) =>
-    expect(pausedTopic(question(changes))).toMatchObject({ kind: 'lane', retryTopic }),
+    expect(pausedTopic(question(changes))).toMatchObject({ kind: 'retry', retryTopic }),
   );
 
   it('is none where the shortest is too long', () => {
@@ -85,14 +85,14 @@ describe('the lane of an event of which nothing was asked', () => {
     [300_000, '1m'],
     [600_000, '10m'],
   ] as const)('brings the one that probes for a wait of %s ms in time: %s', (retryAfterMs, retryTopic) =>
-    expect(probeTopic(question({ retryAfterMs }))).toMatchObject({ kind: 'lane', retryTopic }),
+    expect(probeTopic(question({ retryAfterMs }))).toMatchObject({ kind: 'retry', retryTopic }),
   );
 });
 
 describe('an event that has waited long enough', () => {
   it('is dead when 72 hours would have passed', () => {
     const nowMs = RETRY_AGE_MAX_MS - 6 * HOUR_MS;
-    expect(nextRetry(question({ attempt: 9, nowMs })).kind).toBe('lane');
+    expect(nextRetry(question({ attempt: 9, nowMs })).kind).toBe('retry');
     expect(nextRetry(question({ attempt: 9, nowMs: nowMs + 1 }))).toEqual({
       kind: 'dead',
       reason: 'retries_exhausted',
@@ -100,7 +100,7 @@ describe('an event that has waited long enough', () => {
   });
 
   it("is dead when the platform's window would be closed", () => {
-    expect(nextRetry(question({ deadlineMs: 5_001 })).kind).toBe('lane');
+    expect(nextRetry(question({ deadlineMs: 5_001 })).kind).toBe('retry');
     expect(nextRetry(question({ deadlineMs: 5_000 }))).toEqual({ kind: 'dead', reason: 'too_old' });
   });
 });

@@ -20,17 +20,19 @@ test('what was not accepted of a site, with samples where they are asked for', a
       },
     ],
   });
-  const text = await expectDone(shop.svc('site refusals shop'));
+  const text = await expectDone(shop.svc('site rejections shop'));
   expect(text).toMatch(/rejected +timestamp_invalid +4/);
   expect(text).toContain('counted since: 2026-11-21T11:00:00Z');
   expect(text).not.toContain('9f86d081884c7d65');
-  const sampled = await expectDone(shop.svc('site refusals shop --from 12h --samples'));
+  const sampled = await expectDone(shop.svc('site rejections shop --from 12h --samples'));
   expect(sampled).toMatch(/rejected +timestamp_invalid +buy +3 +server +9f86d081884c7d65 +event timestamp/);
   expect(sampled).toMatch(/refused +body_not_json +- +- +- +- +-/);
-  expect(JSON.parse(await expectDone(shop.svc('site refusals shop --json')))).toMatchObject({ totals: [{ count: 4 }] });
+  expect(JSON.parse(await expectDone(shop.svc('site rejections shop --json')))).toMatchObject({
+    totals: [{ count: 4 }],
+  });
 });
 
 test('a site of which everything was accepted', async () => {
   const shop = await installedShop();
-  expect(await expectDone(shop.svc('site refusals shop'))).toContain('Everything was accepted.');
+  expect(await expectDone(shop.svc('site rejections shop'))).toContain('Everything was accepted.');
 });
