@@ -1,11 +1,11 @@
-// Provisions topics and access rights; idempotent, reports what differs.
+// Provisions topics and access rights; idempotent, reports what differs. Gives topics more partitions.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AclEntry, Admin, Kafka } from 'kafkajs';
 import kafkajs from 'kafkajs';
 import type { KafkaRights, ProcessUser } from '#infra/rights/process_rights.ts';
 import { isNotAuthorized, withAdmin } from './client.ts';
-import { EVENT_TOPIC_DAYS, TIMESTAMP_TYPE, type TopicDeclaration } from './topics.ts';
+import { EVENT_TOPIC_DAYS, EVENT_TOPICS, TIMESTAMP_TYPE, type TopicDeclaration } from './topics.ts';
 
 /** A difference between a declared topic and the one that exists. An operator decides what becomes of it. */
 type TopicMismatch = { topic: string; setting: string; declared: string; found: string };
@@ -77,6 +77,92 @@ async function haveLeaders(admin: Admin, declarations: readonly TopicDeclaration
     topics.map(({ name, partitions }) => [name, partitions.filter(({ leader }) => leader >= 0).length]),
   );
   return declarations.every(({ name, partitions }) => led.get(name) === partitions);
+}
+
+/** What cannot be done to topics, in words. */
+export class GrowError extends Error {
+  readonly code: 'topics_missing' | 'partitions_fewer' | 'partitions_not_taken';
+
+  constructor(code: GrowError['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const TAKEN_MS_MAX = 60_000;
+const TAKEN_POLL_MS = 500;
+
+interface GrowOptions {
+  kafka: Kafka;
+  /** Of the installation's groups. */
+  prefix: string;
+  count: number;
+  say(line: string): void;
+  nowMs(): number;
+}
+
+/**
+ * Gives every topic of events so many partitions, those at the end of the flow first, so that no stage finds a record for a
+ * partition that is not there; then waits until the stages have taken the new ones, which they do as they renew their metadata, ten
+ * seconds at the most. Nothing is written there before processes are started with that number, so that it can be called again.
+ *
+ * @throws GrowError
+ */
+export function growTopics({ kafka, prefix, count, say, nowMs }: GrowOptions): Promise<{ grown: string[] }> {
+  return withAdmin(kafka, async (admin) => {
+    const before = new Map(
+      (await admin.fetchTopicMetadata()).topics.map(({ name, partitions }) => [name, partitions.length]),
+    );
+    const missing = EVENT_TOPICS.filter((topic) => !before.has(topic));
+    if (missing.length > 0) {
+      throw new GrowError('topics_missing', `there is no topic ${missing.join(', ')}: provision first`);
+    }
+    const greater = EVENT_TOPICS.filter((topic) => (before.get(topic) ?? 0) > count);
+    if (greater.length > 0) {
+      const has = greater.map((topic) => `${topic} has ${before.get(topic)}`).join(', ');
+      throw new GrowError('partitions_fewer', `topics do not become smaller: ${has}`);
+    }
+    const grown = EVENT_TOPICS.filter((topic) => before.get(topic) !== count).toReversed();
+    for (const topic of grown) {
+      await admin.createPartitions({ topicPartitions: [{ topic, count }] });
+      say(`${topic} has ${count} partitions, instead of ${before.get(topic)}`);
+    }
+    const beganMs = nowMs();
+    for (;;) {
+      const left = await notTaken(admin, prefix, count);
+      if (left.length === 0) break;
+      if (nowMs() - beganMs > TAKEN_MS_MAX) {
+        const who = left.join(', ');
+        throw new GrowError('partitions_not_taken', `not all new partitions were taken by ${who}: see their logs`);
+      }
+      await sleep(TAKEN_POLL_MS);
+    }
+    say(`all stages that run have taken them after ${Math.ceil((nowMs() - beganMs) / 1000)} s`);
+    return { grown };
+  });
+}
+
+/** The groups whose members do not have all partitions of the topics that they read; one whose members are gone has none to take. */
+async function notTaken(admin: Admin, prefix: string, count: number): Promise<string[]> {
+  const { groups: listed } = await admin.listGroups();
+  const names = listed.map(({ groupId }) => groupId).filter((name) => name.startsWith(`${prefix}.`));
+  if (names.length === 0) return [];
+  const { groups } = await admin.describeGroups(names);
+  const { MemberAssignment, MemberMetadata } = kafkajs.AssignerProtocol;
+  const hasAll = ({ members }: (typeof groups)[number]): boolean => {
+    const read = new Set(members.flatMap(({ memberMetadata }) => MemberMetadata.decode(memberMetadata)?.topics ?? []));
+    const had = members.flatMap(({ memberAssignment }) =>
+      Object.entries(MemberAssignment.decode(memberAssignment)?.assignment ?? {}),
+    );
+    return EVENT_TOPICS.every((topic) => {
+      const partitions = had.flatMap(([name, some]) => (name === topic ? some : []));
+      return !read.has(topic) || partitions.length >= count;
+    });
+  };
+  // While members join, brokers tell neither what these read nor what they have.
+  return groups
+    .filter((group) => group.members.length > 0 && (group.state !== 'Stable' || !hasAll(group)))
+    .map(({ groupId }) => groupId);
 }
 
 async function findMismatches(admin: Admin, present: readonly TopicDeclaration[]): Promise<TopicMismatch[]> {

@@ -62,6 +62,17 @@ export const TOPICS = {
   stageOffsets: 'stage.offsets',
 } as const;
 
+/** Those that have as many partitions as `EVENT_PARTITIONS` says, in the order of the flow. */
+export const EVENT_TOPICS: readonly string[] = [
+  TOPICS.raw,
+  TOPICS.unique,
+  TOPICS.counts,
+  TOPICS.duplicates,
+  TOPICS.identified,
+  TOPICS.outcomes,
+  TOPICS.inventory,
+];
+
 export function deadTopic(stage: Stage): string {
   return `dead.${stage}`;
 }

@@ -1,6 +1,7 @@
 // What a command is, its options, and the table that a list or a resource is printed as.
 
 import { Option } from 'commander';
+import type { Environment } from '#infra/config/environment.ts';
 import type { CommandLineConfig } from '#infra/config/local_config.ts';
 import type { IdentitySettings } from '#infra/secrets/seal.ts';
 import { type ControlClient, pathOf, type Query } from '#services/control_api/client.ts';
@@ -37,6 +38,8 @@ export interface Context {
   /** The identity secret of the environment, and the key that it seals; null where none is set. */
   identity: IdentitySettings | null;
   randomBytes(bytes: number): Uint8Array;
+  /** What names the parts: the environment, completed by what runs here. */
+  partsEnvironment: Environment;
   /** A file of the folder that holds everything local; null where there is none. */
   readLocal(name: string): string | null;
   /** For commands that wait for something: lines that are no part of the outcome, and pauses. */

@@ -34,6 +34,24 @@ export function controlAddress(
   return { url, token: readToken(adminTokenFile).trim() };
 }
 
+/** Of ready.json, by the variables in whose place they are. */
+export const LOCAL_ADDRESSES = {
+  KAFKA_BROKERS: 'kafka',
+  SCHEMA_REGISTRY_URL: 'registry',
+  REDIS_URL: 'redis',
+  CLICKHOUSE_URL: 'clickhouse',
+};
+
+/** The environment, with the addresses of the parts that run here where it names no others. */
+export function partsEnvironment(env: Environment, ready: Readonly<Record<string, unknown>> | null): Environment {
+  const local = Object.entries(LOCAL_ADDRESSES).flatMap(([variable, name]) => {
+    const address = ready?.[name];
+    return typeof address === 'string' ? [[variable, address] as const] : [];
+  });
+  const given = Object.entries(env).flatMap(([name, value]) => (value ? [[name, value] as const] : []));
+  return Object.fromEntries([...local, ...given]);
+}
+
 /** What `npm start` wrote when everything was ready; null while it has not. */
 export function readReadyFile(env: Environment): string | null {
   return readLocalFile(env, 'ready.json');

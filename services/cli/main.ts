@@ -13,7 +13,7 @@ import {
 import { oneLine } from '#services/stage/terminal.ts';
 import { type Context, UsageError } from './command.ts';
 import type { Section } from './doctor/doctor.ts';
-import { controlAddress, localFolder, readDisks, readLocalFile, readReadyFile } from './local_folder.ts';
+import { controlAddress, localFolder, partsEnvironment, readDisks, readLocalFile, readReadyFile } from './local_folder.ts';
 import { objectIn } from './read.ts';
 import { type CliPorts, runCli } from './run_cli.ts';
 import type { StatusPorts } from './status/status.ts';
@@ -47,6 +47,9 @@ async function openContext(): Promise<Context> {
     nowMs: Date.now(),
     readFile: (path) => readFileSync(path, 'utf8'),
     readStdin: () => readFileSync(STDIN, 'utf8'),
+    get partsEnvironment() {
+      return partsEnvironment(env, objectIn(readReadyFile(env) ?? ''));
+    },
     readLocal: (name) => readLocalFile(env, name),
     watch: { say: (line) => void process.stderr.write(`${line}\n`), sleep },
   };

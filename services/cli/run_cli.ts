@@ -26,6 +26,7 @@ import { deadCommands, replayCommands } from './redelivery.ts';
 import { scaffoldCommands } from './scaffold.ts';
 import { domainCommands, siteCommands, tagCommands } from './sites.ts';
 import { type StatusPorts, statusReport } from './status/status.ts';
+import { topicCommands } from './topics.ts';
 import { analystCommands, tokenCommands, userCommands } from './users.ts';
 
 /** The world around the command line. */
@@ -57,6 +58,7 @@ export const COMMANDS: Commands = {
   ...accessCommands,
   ...analystCommands,
   ...tokenCommands,
+  ...topicCommands,
   ...userCommands,
   ...auditCommands,
 };

@@ -32,6 +32,7 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
       s3: { endpoint: null, region: 'us-east-1', accessKeyId: null, secretAccessKey: null, sessionToken: null },
       identity: null,
       randomBytes,
+      partsEnvironment: {},
       readLocal: () => null,
       watch: { say: () => undefined, sleep },
     }),

@@ -20,7 +20,7 @@ import { inspectRedis } from '#infra/redis/inspect.ts';
 import { inspectRegistry } from '#infra/registry/schema_registry.ts';
 import { processUsers } from '#infra/rights/process_rights.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import type { ObservedDisk } from '../local_folder.ts';
+import { LOCAL_ADDRESSES, type ObservedDisk, partsEnvironment } from '../local_folder.ts';
 import { clickhouseChecks } from './clickhouse_checks.ts';
 import { type CheckResult, diskCheck, type Section, warning } from './doctor.ts';
 import { kafkaChecks, registryChecks } from './kafka_checks.ts';
@@ -48,20 +48,9 @@ const NAMES = DESTINATIONS.map(({ name }) => name);
 const KAFKA_RETRIES = 2;
 const silent = createLogger('doctor', 'silent');
 const { kafka: KAFKA, registryUrl, redisUrl, redisCluster, clickhouseUrl, clickhouseCluster } = PARTS.properties;
-/** Of ready.json, by the variables in whose place they are. */
-const LOCAL_ADDRESSES = {
-  KAFKA_BROKERS: 'kafka',
-  SCHEMA_REGISTRY_URL: 'registry',
-  REDIS_URL: 'redis',
-  CLICKHOUSE_URL: 'clickhouse',
-};
 
 export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): Section[] {
-  const local = Object.entries(LOCAL_ADDRESSES).flatMap(([variable, name]) => {
-    const address = ready?.[name];
-    return typeof address === 'string' ? [[variable, address] as const] : [];
-  });
-  const given = { ...Object.fromEntries(local), ...setOnly(env) };
+  const given = partsEnvironment(env, ready);
   const faults = new Set<string>();
   const read = <P extends TProperties>(
     properties: P,
@@ -113,7 +102,8 @@ export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): S
       lookAtClickhouse(config.clickhouseUrl, config.clickhouseCluster, nowMs),
     ),
     ...section('registry', 'The registry', registry, async (url) => {
-      const topics = declareTopics(1, NAMES).flatMap(({ name, schema }) => (schema === null ? [] : [name]));
+      const prefix = kafka?.topicPrefix ?? '';
+      const topics = declareTopics(1, NAMES).flatMap(({ name, schema }) => (schema === null ? [] : [prefix + name]));
       return registryChecks(await inspectRegistry(url, topics, nowMs));
     }),
     ...certificateSections(
@@ -129,9 +119,6 @@ export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): S
     ),
   ];
 }
-
-const setOnly = (env: Environment): Record<string, string> =>
-  Object.fromEntries(Object.entries(env).flatMap(([name, value]) => (value ? [[name, value] as const] : [])));
 
 /** Null where the environment cannot be used, with what is wrong of it noted. */
 function readOr<T>(work: () => T, faults: Set<string>): T | null {

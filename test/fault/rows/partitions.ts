@@ -1,26 +1,18 @@
 import { Kafka, logLevel } from 'kafkajs';
-import { TOPICS } from '#infra/kafka/topics.ts';
+import { growTopics } from '#infra/kafka/provision.ts';
+import { EVENT_TOPICS } from '#infra/kafka/topics.ts';
 import { until } from '#test/harness/until.ts';
 import type { Row } from '../row.ts';
 import type { World } from '../world/fault_world.ts';
+import { flushAll } from './parts.ts';
 
-/** The topics that have as many partitions as `EVENT_PARTITIONS` says. */
-const GROWN = [
-  TOPICS.raw,
-  TOPICS.unique,
-  TOPICS.identified,
-  TOPICS.outcomes,
-  TOPICS.counts,
-  TOPICS.duplicates,
-  TOPICS.inventory,
-];
 const CALM_REQUESTS_PER_SECOND = 20;
 
 async function grow(world: World, count: number): Promise<void> {
   const admin = new Kafka({ brokers: world.addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING }).admin();
   await admin.connect();
   try {
-    await admin.createPartitions({ topicPartitions: GROWN.map((topic) => ({ topic, count })) });
+    await admin.createPartitions({ topicPartitions: EVENT_TOPICS.map((topic) => ({ topic, count })) });
   } finally {
     await admin.disconnect();
   }
@@ -34,18 +26,29 @@ async function reconfigure(world: World, names: readonly string[], partitions: n
 
 const isEdge = (name: string): boolean => name.startsWith('edge.');
 
-/** Partitions are added under load, as docs/operations.md says: to the topics first, then the processes are told. */
+/**
+ * Partitions are added under load, as docs/operations.md says: to the topics first, then the processes are told, edges last. From
+ * then on an event that is sent again comes by another partition than before; last, dedup's index is made again of old partitions
+ * and new ones.
+ */
 export const PARTITIONS_ADDED: Row = {
   name: 'partitions.added',
   place: 'growing',
   requestsPerSecond: CALM_REQUESTS_PER_SECOND,
   resends: true,
-  async fault({ world, untilSent, ledger, events }) {
+  async fault(context) {
+    const { world, untilSent, ledger, events, say } = context;
     await untilSent(events / 4);
     const partitions = world.eventPartitions + 2;
-    await grow(world, partitions);
+    const kafka = new Kafka({ brokers: world.addresses.kafkaBrokers.split(','), logLevel: logLevel.NOTHING });
+    // Fails where the stages do not have them within a minute, which is far less than the client's own five.
+    await growTopics({ kafka, prefix: 'svc', count: partitions, say, nowMs: () => performance.now() });
+    world.eventPartitions = partitions;
     await untilSent(ledger.size() + events / 4);
-    await reconfigure(world, world.fleet.names(), partitions);
+    const names = world.fleet.names();
+    await reconfigure(world, [...names.filter((name) => !isEdge(name)), ...names.filter(isEdge)], partitions);
+    await untilSent(ledger.size() + events / 4);
+    await flushAll(context);
     await untilSent(ledger.size() + events / 4);
   },
 };

@@ -1,5 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { createKeyedProducer, openFencedProducer } from '#infra/kafka/producers.ts';
+import { growTopics, provisionTopics } from '#infra/kafka/provision.ts';
+import { EVENT_TOPICS, TOPICS } from '#infra/kafka/topics.ts';
 import {
   createTopic,
   differences,
@@ -87,4 +90,32 @@ test('a stage reads partitions that are added to its input', async () => {
   await until('the group to be done with both', () => isDone(world, retryTopic));
   const found = await readCommitted(world.kafka, retryTopic.output, 1);
   expect(differences(found, valuesOf([...before, ...after]))).toEqual([]);
+});
+
+test('topics of events grow from the end of the flow on, and stages have the new partitions when it is said', async () => {
+  const { brokers } = kafka();
+  const prefix = `${uniqueName('grown')}.`;
+  const open = () => kafkaOf(brokers, uniqueName('one'), undefined, prefix);
+  const said: string[] = [];
+  const growAll = (count: number) =>
+    growTopics({ kafka: open(), prefix: 'svc', count, say: (line) => said.push(line), nowMs: monotonicMs });
+  await expect(growAll(3)).rejects.toMatchObject({ code: 'topics_missing' });
+  const lane = { groupId: 'svc.stage', input: TOPICS.raw, output: TOPICS.unique, offsets: 'offsets' };
+  const declared = [...EVENT_TOPICS, lane.offsets].map((name) => ({ name, partitions: 1, config: {}, schema: null }));
+  await provisionTopics(open(), declared, 1);
+  const admin = open().admin();
+  await admin.connect();
+  onTestFinished(() => admin.disconnect());
+  const world = { kafka: open(), admin, brokers };
+  const members = [
+    await joinStage(world, lane, passOn(lane.output, 1), { kafka: open() }),
+    await joinStage(world, lane, passOn(lane.output, 1), { kafka: open() }),
+  ];
+  const had = (): number[] => members.flatMap((member) => member.assigned().map(({ partition }) => partition));
+  await until('one partition to be had', had, ({ length }) => length === 1);
+  expect(await growAll(3)).toEqual({ grown: EVENT_TOPICS.toReversed() });
+  expect(had().toSorted()).toEqual([0, 1, 2]);
+  expect(said.at(-1)).toContain('have taken them');
+  expect(await growAll(3)).toEqual({ grown: [] });
+  await expect(growAll(2)).rejects.toMatchObject({ code: 'partitions_fewer' });
 });

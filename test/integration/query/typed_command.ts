@@ -23,6 +23,7 @@ export function commandLine(
         s3: { endpoint: null, region: 'us-east-1', accessKeyId: null, secretAccessKey: null, sessionToken: null },
         identity: null,
         randomBytes,
+        partsEnvironment: {},
         readLocal: () => null,
         watch: { say: () => undefined, sleep: async () => undefined },
       }),

@@ -102,6 +102,7 @@ function contextOf(shop: Shop) {
     readStdin: () => shop.stdin,
     identity: shop.identity,
     randomBytes: (bytes: number) => Buffer.alloc(bytes, 9),
+    partsEnvironment: {},
     readLocal: (name: string) => shop.files.get(`.local/${name}`) ?? null,
     watch: { say: (line: string) => void shop.said.push(line), sleep: shop.sleep },
   };
