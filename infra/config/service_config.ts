@@ -66,6 +66,12 @@ const KAFKA = Type.Object({
     startDefault: 'what the topics have, else `2`',
     description: 'Partitions of each events topic; the same for every process.',
   }),
+  smallPartitions: integer('KAFKA_SMALL_TOPIC_PARTITIONS', {
+    default: 2,
+    range: [1, 1_000],
+    description:
+      'Partitions of topics that carry little, such as retries; chosen before they are provisioned, for good; the same for every process.',
+  }),
   partitionGroupSize: integer('TRANSACTION_PARTITION_GROUP_SIZE', {
     default: 4,
     range: [1, 6],

@@ -20,8 +20,6 @@ const SHARED_CONFIG = { [TIMESTAMP_TYPE]: 'LogAppendTime', 'max.message.bytes': 
 
 const DAY_MS = 86_400_000;
 const DEAD_DAYS = 30;
-/** A year, and as much as it takes to look back on it. */
-const AUDIT_DAYS = 400;
 /**
  * Longer than the dead letters themselves are kept: none of them may be resent twice, or be open again. Kafka deletes a
  * segment when its newest record is old enough, and closes one after a week (segment.ms), so a letter can be there a week
@@ -77,9 +75,6 @@ export function deadTopic(stage: Stage): string {
   return `dead.${stage}`;
 }
 
-/** Partitions of the topics that carry little: retry topics, dead letters, changelogs. */
-export const SMALL_PARTITIONS = 2;
-
 /** How long the topics that events pass through keep them; nothing can be redelivered or remembered anew for longer. */
 export const EVENT_TOPIC_DAYS = 9;
 
@@ -107,15 +102,19 @@ function stageOffsets(name: string): TopicDeclaration {
   };
 }
 
-/**
- * Every topic of the service that delivers to these destinations. `eventPartitions` is the unit of parallelism and must
- * be the same for the events topics.
- */
-export function declareTopics(
-  eventPartitions: number,
-  destinations: readonly string[],
-  auditDays: number = AUDIT_DAYS,
-): TopicDeclaration[] {
+export interface TopicCounts {
+  /** The unit of parallelism; the same for the events topics. */
+  eventPartitions: number;
+  /** Of the topics that carry little: retry topics, dead letters, changelogs. */
+  smallPartitions: number;
+  auditDays: number;
+}
+
+const COUNTS: TopicCounts = { eventPartitions: 1, smallPartitions: 2, auditDays: 400 };
+
+/** Every topic of the service that delivers to these destinations; what is not said is as it is without configuration. */
+export function declareTopics(destinations: readonly string[], counts: Partial<TopicCounts> = {}): TopicDeclaration[] {
+  const { eventPartitions, smallPartitions, auditDays } = { ...COUNTS, ...counts };
   const kept = (name: string, partitions: number, days: number, schema: SchemaName): TopicDeclaration => ({
     ...{ name, partitions, schema },
     config: { 'cleanup.policy': 'delete', 'retention.ms': String(days * DAY_MS), ...SHARED_CONFIG },
@@ -132,16 +131,16 @@ export function declareTopics(
   const event = (name: string, schema: SchemaName = 'event_batch'): TopicDeclaration =>
     kept(name, eventPartitions, EVENT_TOPIC_DAYS, schema);
   const small = (name: string, days: number, schema: SchemaName): TopicDeclaration =>
-    kept(name, SMALL_PARTITIONS, days, schema);
+    kept(name, smallPartitions, days, schema);
   return [
     event(TOPICS.raw),
     event(TOPICS.unique),
     event(TOPICS.identified),
     event(TOPICS.outcomes, 'delivery'),
-    compacted(TOPICS.links, SMALL_PARTITIONS, 'identity_link', COMPACTED_SOON),
+    compacted(TOPICS.links, smallPartitions, 'identity_link', COMPACTED_SOON),
     event(TOPICS.counts, 'quota_counts'),
     event(TOPICS.duplicates, 'duplicates'),
-    compacted(TOPICS.usage, SMALL_PARTITIONS, 'quota_usage'),
+    compacted(TOPICS.usage, smallPartitions, 'quota_usage'),
     compacted(TOPICS.settings, 1, 'setting'),
     kept(TOPICS.audit, 1, auditDays, 'setting'),
     kept(TOPICS.dataReads, 1, auditDays, 'data_read'),

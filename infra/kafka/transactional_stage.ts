@@ -269,7 +269,7 @@ const BEGIN_TRIES_MAX = 200;
 
 /**
  * Begins the transaction with the offsets. While the brokers still end the transaction before, they begin nothing, and are
- * asked again after pauses that grow: with three brokers three quarters of the questions at even ones came too early.
+ * asked again after pauses that grow: of several brokers each asks the others first, and nearly all even ones would be too short.
  */
 async function beginWithOffsets(transaction: Transaction, groupId: string, parts: readonly Part[]): Promise<void> {
   const topics = [...Map.groupBy(parts, ({ batch }) => batch.topic)].map(([topic, ofTopic]) => ({

@@ -4,7 +4,7 @@ import { correctSplitRows, countSplitRows, type RowSplit, storeSplit } from '#in
 import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
 import { createKeyedProducer } from '#infra/kafka/producers.ts';
 import { readTopic } from '#infra/kafka/read_topic.ts';
-import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Redis } from '#infra/redis/connection.ts';
 import { createIdentityStore, type GroupedPerson } from '#infra/redis/indexes/identity_index.ts';
@@ -61,7 +61,12 @@ export function createPersonSplits({ session, registry, redis, warehouse, cluste
       await producer.send(
         links.map((link) => {
           const key = linkKey(link);
-          return { topic: TOPICS.links, partition: partitionOf(key, SMALL_PARTITIONS), key, value: codec.encode(link) };
+          return {
+            topic: TOPICS.links,
+            partition: partitionOf(key, session.config.smallPartitions),
+            key,
+            value: codec.encode(link),
+          };
         }),
       );
     } finally {

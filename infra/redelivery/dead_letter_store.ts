@@ -2,7 +2,7 @@
 import { createMutex } from '#infra/concurrency/gates.ts';
 import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
 import { openFencedProducer, type PartitionRecords } from '#infra/kafka/producers.ts';
-import { SMALL_PARTITIONS, STAGES, type Stage, TOPICS } from '#infra/kafka/topics.ts';
+import { STAGES, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
@@ -288,7 +288,7 @@ async function resend(
 
 /** A letter's events as a record for its stage, or why they cannot be resent. */
 async function recordsOf(
-  { reader }: StoreWorld,
+  { reader, session }: StoreWorld,
   deadLetter: DeadLetter,
   accountOf: (siteId: string) => string,
 ): Promise<PartitionRecords | ResendOutcome> {
@@ -302,7 +302,7 @@ async function recordsOf(
     writer.add(sourcePosition(deadLetter, view, index), view.personBytes, view.eventBytes);
   }
   const topic = TAKEN_AGAIN[deadLetter.stage as ResendingStage];
-  const partition = topic === TOPICS.raw ? deadLetter.partition : deadLetter.partition % SMALL_PARTITIONS;
+  const partition = topic === TOPICS.raw ? deadLetter.partition : deadLetter.partition % session.config.smallPartitions;
   const headers = topic === TOPICS.raw ? { headers: reservedHeaders(accountOf(first.siteId), '') } : {};
   return [topic, partition, [{ key: null, value: writer.finish(), ...headers }]];
 }

@@ -6,7 +6,7 @@ import { followTopic } from '#infra/kafka/follow_topic.ts';
 import { topicOffsets, topicOffsetsAt } from '#infra/kafka/offsets.ts';
 import type { PartitionRecords } from '#infra/kafka/producers.ts';
 import { readTopic } from '#infra/kafka/read_topic.ts';
-import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
@@ -187,6 +187,7 @@ export function jobRecords(
   chosen: readonly EncodedEvent[],
   codec: Codec<DeliveryJobRecord>,
   eventSchemaId: number,
+  partitions: number,
 ): PartitionRecords[] {
   return cutJobs(chosen).map((views) => {
     const siteId = views[0]?.siteId ?? '';
@@ -194,6 +195,6 @@ export function jobRecords(
     for (const { coordinate, personBytes, eventBytes } of views) writer.add(coordinate, personBytes, eventBytes);
     const facts = { site_id: siteId, attempt: 1, due_at: 0, first_attempted_at: 0, reason: 'replay' };
     const value = codec.encode({ ...facts, batch: writer.finish() });
-    return [replayTopic(destination), partitionOf(siteId, SMALL_PARTITIONS), [{ key: null, value }]];
+    return [replayTopic(destination), partitionOf(siteId, partitions), [{ key: null, value }]];
   });
 }

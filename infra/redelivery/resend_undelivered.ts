@@ -85,7 +85,8 @@ async function resendTo(
     if (notes.length > 0) {
       const jobs = await createCodec<DeliveryJobRecord>(world.registry, replayTopic(destination), 'delivery_job');
       const schemaId = await world.registry.idOf(TOPICS.identified, 'event_batch');
-      await producer.appendAll([...jobRecords(destination, chosen, jobs, schemaId), ...notes]);
+      const records = jobRecords(destination, chosen, jobs, schemaId, session.config.smallPartitions);
+      await producer.appendAll([...records, ...notes]);
     }
     return outcomes;
   } finally {

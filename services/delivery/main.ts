@@ -1,5 +1,5 @@
 import { type DeliveryConfig, deliveryConfig } from '#infra/config/stage_config.ts';
-import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { runTransactionalStage } from '#infra/kafka/transactional_stage.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
@@ -30,6 +30,7 @@ runStage(
   (env) => deliveryConfig(env, NAMES),
   async (runtime, config) => {
     const { session, registry, metrics } = runtime;
+    const { eventPartitions, smallPartitions } = session.config;
     const adapter = destinationNamed(config.destination);
     const retryTopics = topicsOf(adapter.name);
     const settings = await openSettings(runtime);
@@ -44,7 +45,7 @@ runStage(
     let assigned = (): number => 0;
     const scans = createRetryPolls(
       Date.now(),
-      () => assigned() === session.config.eventPartitions + retryTopics.length * SMALL_PARTITIONS,
+      () => assigned() === eventPartitions + retryTopics.length * smallPartitions,
     );
     const releases: Releases = watchReleases({
       table: settings.table,
@@ -58,7 +59,7 @@ runStage(
     const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
     const transform = createTransform({
       ...{ settings, attempts, watch, uncommitted, metrics, jobs, schemaId },
-      output: await createDeliveryOutput(registry, adapter, session.config.eventPartitions, (record) =>
+      output: await createDeliveryOutput(registry, adapter, session.config, (record) =>
         scans.recordParked(
           record.retryTopic,
           record.siteId,
@@ -84,6 +85,7 @@ runStage(
         deadLetterResult(
           {
             ...{ stage: 'delivery', destination: adapter.name, codec: deadLetters, metrics, schemaId },
+            partitions: smallPartitions,
             viewsOf: ({ value }) => jobs.viewsOf(batch.topic, value),
           },
           batch,

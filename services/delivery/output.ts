@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import type { OutRecord } from '#infra/kafka/record.ts';
-import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { deadTopic, TOPICS, type TopicCounts } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { putNewest } from '#pipelines/delivery/concurrency.ts';
@@ -76,7 +76,7 @@ export interface RetryRecord {
 export async function createDeliveryOutput(
   registry: Registry,
   adapter: Adapter,
-  eventPartitions: number,
+  { eventPartitions, smallPartitions }: Pick<TopicCounts, 'eventPartitions' | 'smallPartitions'>,
   wrote: (record: RetryRecord) => void,
   random: () => number = () => randomInt(1_000_000) / 1_000_000,
 ) {
@@ -122,10 +122,10 @@ export async function createDeliveryOutput(
     }
 
     const laid = [...jobs.values()].map(({ retryTopic, dueAtMs, members }) =>
-      jobRecord(codecs, adapter.name, retryTopic, dueAtMs, members),
+      jobRecord(codecs, { retryTopic: retryTopicName(adapter.name, retryTopic), dueAtMs, members }, smallPartitions),
     );
     const outputs = laid.map(({ out }) => out);
-    const tallyOfDead = deadRecords('delivery', deadLetters, codecs.dead, tally, SMALL_PARTITIONS);
+    const tallyOfDead = deadRecords('delivery', deadLetters, codecs.dead, tally, smallPartitions);
     // Dead letters of events are among the attempts already counted in.
     tally.in -= deadLetters.length - dead.length;
     const final = decided.map(({ one }) => one);
@@ -201,10 +201,8 @@ function batchOf(codecs: Codecs, members: readonly Attempted[]): Buffer {
 
 function jobRecord(
   codecs: Codecs,
-  destination: string,
-  retryTopic: RetryDelay,
-  dueAtMs: number,
-  members: readonly Attempted[],
+  { retryTopic, dueAtMs, members }: { retryTopic: string; dueAtMs: number; members: readonly Attempted[] },
+  partitions: number,
 ): { out: OutRecord; record: RetryRecord } {
   const first = members[0] as Attempted;
   const { siteId } = first;
@@ -220,7 +218,7 @@ function jobRecord(
     paused: isPaused,
     waits_since: waitsSinceMs,
   };
-  const place = { topic: retryTopicName(destination, retryTopic), partition: partitionOf(siteId, SMALL_PARTITIONS) };
+  const place = { topic: retryTopic, partition: partitionOf(siteId, partitions) };
   return {
     out: { ...place, value: codecs.jobs.encode(job) },
     record: { retryTopic: place, siteId, waitsSinceMs, isPaused },

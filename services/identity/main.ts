@@ -1,7 +1,7 @@
 import { type IdentityConfig, identityConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
-import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
 import { createIdentityStore, type IdentityIndex } from '#infra/redis/indexes/identity_index.ts';
 import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
@@ -54,7 +54,7 @@ runEventStage<IdentityConfig, StageEvent, Identified>(
       decide: persons.identify,
       write: (decisions) => [
         ...identifiedEvents(decisions, reader.schemaId, session.config.eventPartitions),
-        ...linkRecords(decisions, links),
+        ...linkRecords(decisions, links, session.config.smallPartitions),
       ],
       count: (decisions) => ({ passed: decisions.reduce((sum, { entries }) => sum + entries.length, 0) }),
       committed: (decisions) => capped.inc(decisions.reduce((sum, decision) => sum + decision.capped, 0)),
@@ -87,12 +87,12 @@ function identifiedEvents(decisions: readonly Identified[], schemaId: number, pa
 }
 
 /** What was learned of who is whom, as records of identity.links. */
-function linkRecords(decisions: readonly Identified[], codec: Codec<IdentityLink>): OutRecord[] {
+function linkRecords(decisions: readonly Identified[], codec: Codec<IdentityLink>, partitions: number): OutRecord[] {
   return decisions
     .flatMap((decision) => decision.links)
     .map((link) => {
       const key = linkKey(link);
-      return { topic: TOPICS.links, partition: partitionOf(key, SMALL_PARTITIONS), key, value: codec.encode(link) };
+      return { topic: TOPICS.links, partition: partitionOf(key, partitions), key, value: codec.encode(link) };
     });
 }
 

@@ -44,7 +44,10 @@ runStage<QuotaConfig>('quota', quotaConfig, async (runtime, config) => {
   const producer = await openProducer(runtime);
   const partitions = openPartitions(runtime, store, usage, metrics.restored);
   const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
-  const settleThenCommit = createSettlement({ partitions, counts, usage, deadLetters, producer, metrics });
+  const settleThenCommit = createSettlement({
+    ...{ partitions, counts, usage, deadLetters, producer, metrics },
+    smallPartitions: session.config.smallPartitions,
+  });
   const options = consumerOptions(runtime);
 
   const consumption = await consume({

@@ -3,7 +3,7 @@ import { failpoint } from '#infra/failpoint.ts';
 import { endOf, type InBatch } from '#infra/kafka/consumer/consumption.ts';
 import type { KeyedProducer } from '#infra/kafka/producers.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
-import { SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { byLog, countedEvents, type SettledUsage, type Settlement, settlementsOf } from '#pipelines/quota/settle.ts';
@@ -20,13 +20,16 @@ interface SettlementOptions {
   deadLetters: Codec<DeadLetter>;
   producer: Pick<KeyedProducer, 'send'>;
   metrics: QuotaMetrics;
+  /** Of the topics of usage and dead letters. */
+  smallPartitions: number;
 }
 
 /**
  * Settles a batch of quota.counts in Redis, publishes usage and dead letters, then commits its offset, in whose metadata
  * the next offset of events.raw to settle is kept.
  */
-export function createSettlement({ partitions, counts, usage, deadLetters, producer, metrics }: SettlementOptions) {
+export function createSettlement(options: SettlementOptions) {
+  const { partitions, counts, usage, deadLetters, producer, metrics, smallPartitions } = options;
   return async (
     batch: InBatch,
     commit: (offset: number, nextRawOffset: string) => Promise<void>,
@@ -36,14 +39,17 @@ export function createSettlement({ partitions, counts, usage, deadLetters, produ
     const read = await readCounts(batch, counts, startedMs);
     const events = countedEvents(read.counts);
     const tally = emptyBatchCounts();
-    const deadLetterRecords = deadRecords('quota', read.dead, deadLetters, tally, SMALL_PARTITIONS);
+    const deadLetterRecords = deadRecords('quota', read.dead, deadLetters, tally, smallPartitions);
     let checkpointed = 0;
     for (const counted of byLog(read.counts)) {
       const settlements = settlementsOf(counted);
       const upTo = { settledOffset: counted.at(-1)?.next_offset ?? 0, log: counted[0]?.log ?? '' };
       checkpointed = await partitions.settle(batch.partition, settlements, upTo, async (settled) => {
         failpoint('quota.after_settle');
-        await producer.send([...deadLetterRecords.splice(0), ...usageRecords(settlements, settled, usage)]);
+        await producer.send([
+          ...deadLetterRecords.splice(0),
+          ...usageRecords(settlements, settled, usage, smallPartitions),
+        ]);
         failpoint('quota.after_usage');
       });
     }
@@ -78,6 +84,7 @@ function usageRecords(
   settlements: readonly Settlement[],
   settled: readonly SettledUsage[],
   codec: Codec<QuotaUsage>,
+  partitions: number,
 ): OutRecord[] {
   return settlements.map((settlement, index) => {
     const { accountId, month, partition, newestMs } = settlement;
@@ -85,7 +92,7 @@ function usageRecords(
     const key = `${accountId}/${month}/${partition}`;
     const place = { settled_offset: settledOffset, log };
     const fact = { account_id: accountId, month, partition, used, ...place, settled_at: newestMs };
-    return { topic: TOPICS.usage, partition: partitionOf(key, SMALL_PARTITIONS), key, value: codec.encode(fact) };
+    return { topic: TOPICS.usage, partition: partitionOf(key, partitions), key, value: codec.encode(fact) };
   });
 }
 

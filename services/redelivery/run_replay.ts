@@ -128,7 +128,9 @@ async function send(run: ReplayRun): Promise<boolean> {
     const notBeforeMs = Math.max(readyMs, await blockedUntilMs());
     if (notBeforeMs > monotonicMs()) return wallMsOf(notBeforeMs);
     const judgement = await judge(slice, nextOf(log.now(), slice.partition));
-    const records = jobRecords(replay.destination, judgement.chosen, run.jobs, context.eventSchemaId);
+    const { eventSchemaId, session } = context;
+    const { smallPartitions } = session.config;
+    const records = jobRecords(replay.destination, judgement.chosen, run.jobs, eventSchemaId, smallPartitions);
     await log.save(added(slice, judgement, nowMs), records);
     readyMs = Math.max(readyMs, monotonicMs()) + (judgement.chosen.length / replay.rate) * 1000;
     return null;

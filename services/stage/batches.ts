@@ -2,7 +2,7 @@
 import { recoveryOf } from '#infra/errors.ts';
 import type { InBatch } from '#infra/kafka/consumer/consumption.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
-import { deadTopic, SMALL_PARTITIONS, type Stage, TOPICS } from '#infra/kafka/topics.ts';
+import { deadTopic, type Stage, TOPICS } from '#infra/kafka/topics.ts';
 import type { TransformResult } from '#infra/kafka/transactional_stage.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Codec, EventBatchReader } from '#infra/registry/codec.ts';
@@ -69,13 +69,15 @@ export interface PoisonPillWork {
   /** Schema id under which an event's bytes are kept. */
   schemaId: number;
   viewsOf(record: InRecord): Promise<readonly EncodedEvent[] | null>;
+  /** Of the topic of dead letters. */
+  partitions: number;
   /** Of a delivery. */
   destination?: string;
 }
 
 /** The one record of a batch as dead letters, because it kills the process whenever it is taken. */
 export async function deadLetterResult(
-  { stage, codec, metrics, schemaId, viewsOf, destination }: PoisonPillWork,
+  { stage, codec, metrics, schemaId, viewsOf, partitions, destination }: PoisonPillWork,
   { topic, partition, records }: InBatch,
 ): Promise<TransformResult> {
   const nowMs = Date.now();
@@ -87,7 +89,7 @@ export async function deadLetterResult(
     deadLetters.push(...poisonPillDeadLetters({ ...pill, rawTopic: TOPICS.raw, schemaId }, nowMs));
   }
   if (destination !== undefined) for (const deadLetter of deadLetters) deadLetter.destination = destination;
-  const outputs = deadRecords(stage, deadLetters, codec, tally, SMALL_PARTITIONS);
+  const outputs = deadRecords(stage, deadLetters, codec, tally, partitions);
   return { outputs, committed: () => publishBatchCounts(metrics, tally, nowMs, Date.now()) };
 }
 

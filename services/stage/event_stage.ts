@@ -2,7 +2,7 @@ import type { Environment } from '#infra/config/environment.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
 import { FETCH_BYTES_MIN, type InBatch } from '#infra/kafka/consumer/consumption.ts';
 import type { OutRecord } from '#infra/kafka/record.ts';
-import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { runTransactionalStage, type TransformResult } from '#infra/kafka/transactional_stage.ts';
 import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
 import { ERASED, type SuppressionList } from '#pipelines/erasure/suppression.ts';
@@ -91,7 +91,7 @@ export function runEventStage<C extends ProcessConfig & { identitySecret: Buffer
       tally.in += erased;
       if (erased > 0) count(tally.dropped, ERASED, erased);
       const outputs = await stage.write(decided.results, { batch, records: read.records });
-      outputs.push(...deadRecords(name, [...read.dead, ...decided.dead], dead, tally, SMALL_PARTITIONS));
+      outputs.push(...deadRecords(name, [...read.dead, ...decided.dead], dead, tally, session.config.smallPartitions));
       return {
         outputs,
         committed() {
@@ -103,6 +103,7 @@ export function runEventStage<C extends ProcessConfig & { identitySecret: Buffer
 
     const poisonPills: PoisonPillWork = {
       ...{ stage: name, codec: dead, metrics, schemaId: stage.reader.schemaId },
+      partitions: session.config.smallPartitions,
       viewsOf: async ({ value }) => viewsIn(await stage.reader.read(value)),
     };
 

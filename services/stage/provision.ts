@@ -22,7 +22,7 @@ export async function provision(parts: ProvisionParts, logger: Logger): Promise<
 
 async function topicsAndSchemas(parts: ProvisionParts, logger: Logger): Promise<ProvisionReport> {
   const destinations = DESTINATIONS.map(({ name }) => name);
-  const declared = declareTopics(parts.kafka.eventPartitions, destinations, parts.kafka.auditDays);
+  const declared = declareTopics(destinations, parts.kafka);
   const kafka = createKafka(parts.kafka, 'svc.provision', logger);
   const topics = await provisionTopics(kafka, declared, parts.kafka.replicationFactor);
   await registerSchemas(createRegistry(parts.registryUrl, parts.kafka), declared);

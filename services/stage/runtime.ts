@@ -129,9 +129,8 @@ async function start(
   const cluster = watchCluster(() => openAdmin(session.kafka));
   life.stops.push(async () => cluster.stop());
   parts.needs('kafka', cluster.isAlive);
-  const { eventPartitions } = config.parts.kafka;
   // Retry topics are the destinations', whose code only their processes load.
-  const watch = await watchPartitions(session.admin, declareTopics(eventPartitions, []), logger);
+  const watch = await watchPartitions(session.admin, declareTopics([], config.parts.kafka), logger);
   life.stops.push(async () => watch.stop());
   parts.needs('partitions', () => watch.lacking().length === 0);
   const differenceHelp = 'Partitions that a topic has beyond those that the process is configured for';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { KeyedProducer } from '#infra/kafka/producers.ts';
-import { deadTopic, SMALL_PARTITIONS, TOPICS } from '#infra/kafka/topics.ts';
+import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
@@ -45,6 +45,7 @@ export function createDeadLetters(
   producer: Pick<KeyedProducer, 'send'>,
   codec: Pick<Codec<DeadLetter>, 'encode'>,
   metrics: Pick<Metrics, 'in' | 'dead'>,
+  partitions: number,
 ): DeadLetters {
   const written = new Set<string>();
   async function put(deadLetter: DeadLetter, name: string): Promise<void> {
@@ -52,7 +53,7 @@ export function createDeadLetters(
     await producer.send([
       {
         topic: deadTopic('warehouse'),
-        partition: deadLetter.partition % SMALL_PARTITIONS,
+        partition: deadLetter.partition % partitions,
         value: codec.encode(deadLetter),
       },
     ]);
@@ -77,9 +78,10 @@ export async function openDeadLetters(
   registry: Registry,
   producer: Pick<KeyedProducer, 'send'>,
   metrics: Pick<Metrics, 'in' | 'dead'>,
+  partitions: number,
 ): Promise<DeadLetters> {
   const codec = await createCodec<DeadLetter>(registry, deadTopic('warehouse'), 'dead_letter');
-  return createDeadLetters(producer, codec, metrics);
+  return createDeadLetters(producer, codec, metrics, partitions);
 }
 
 /** By the content too: rows that ClickHouse refuses are known by the place of their block only. */

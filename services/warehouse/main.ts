@@ -31,7 +31,8 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
     await openSuppressionList(runtime, identitySecret),
     metrics.dropped,
   );
-  const deadLetters = await openDeadLetters(registry, await openProducer(runtime), metrics);
+  const { smallPartitions } = session.config;
+  const deadLetters = await openDeadLetters(registry, await openProducer(runtime), metrics, smallPartitions);
   const waits = createTableWaits(metrics, logger, monotonicMs);
   runtime.parts.needs('tables', waits.areNone);
   const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');

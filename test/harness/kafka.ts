@@ -18,6 +18,7 @@ export function kafkaOf(brokers: string, clientId = 'test', retries?: number, to
     tlsCaFile: null,
     sasl: null,
     eventPartitions: 4,
+    smallPartitions: 2,
     partitionGroupSize: 2,
     auditDays: 1,
     replicationFactor: 1,

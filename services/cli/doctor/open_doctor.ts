@@ -103,7 +103,7 @@ export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): S
     ),
     ...section('registry', 'The registry', registry, async (url) => {
       const prefix = kafka?.topicPrefix ?? '';
-      const topics = declareTopics(1, NAMES).flatMap(({ name, schema }) => (schema === null ? [] : [prefix + name]));
+      const topics = declareTopics(NAMES).flatMap(({ name, schema }) => (schema === null ? [] : [prefix + name]));
       return registryChecks(await inspectRegistry(url, topics, nowMs));
     }),
     ...certificateSections(
@@ -168,12 +168,12 @@ const hostOf = (address: string): string => address.replace(/:\d+$/, '');
 
 async function lookAtKafka(config: KafkaConfig, isLocalPartitions: boolean): Promise<CheckResult[]> {
   const kafka = createKafka(config, `${config.prefix}.doctor`, silent, KAFKA_RETRIES);
-  const names = declareTopics(1, NAMES).map(({ name }) => name);
+  const names = declareTopics(NAMES).map(({ name }) => name);
   const facts = await inspectKafka(kafka, names, processUsers(NAMES), config.prefix);
   const found = facts.topics.get(TOPICS.raw)?.partitions;
   const partitions = isLocalPartitions && found !== undefined ? found : config.eventPartitions;
   return kafkaChecks(facts, {
-    declared: declareTopics(partitions, NAMES, config.auditDays),
+    declared: declareTopics(NAMES, { ...config, eventPartitions: partitions }),
     eventPartitions: isLocalPartitions ? null : partitions,
     copies: config.replicationFactor,
   });

@@ -68,7 +68,7 @@ const secondsIn = (statement = ''): number =>
 
 /** How long the records of the topics are there that blocks are formed of. */
 function keptSeconds(): number {
-  const times = declareTopics(1, []).map(({ name, config }) => [name, Number(config['retention.ms'])] as const);
+  const times = declareTopics([]).map(({ name, config }) => [name, Number(config['retention.ms'])] as const);
   return Number(new Map(times).get(TOPICS.identified)) / 1000;
 }
 

@@ -29,7 +29,7 @@ const FOLLOWED: readonly string[] = [TOPICS.settings, TOPICS.audit, TOPICS.dataR
 /** Makes the topics that a control service follows, with their schemas. */
 export async function provisionFollowed(env: Record<string, string>): Promise<void> {
   const parts = partsConfig(env);
-  const declared = declareTopics(1, []).filter(({ name }) => FOLLOWED.includes(name));
+  const declared = declareTopics([]).filter(({ name }) => FOLLOWED.includes(name));
   await provisionTopics(createKafka(parts.kafka, 'test', quiet), declared, 1);
   await registerSchemas(createRegistry(parts.registryUrl), declared);
 }

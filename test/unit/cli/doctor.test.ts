@@ -29,7 +29,7 @@ function bad(checks: readonly CheckResult[]): string[] {
   return checks.flatMap(({ check, state }) => (state === 'ok' ? [] : [`${state} ${check}`]));
 }
 
-const DECLARED = declareTopics(3, ['webhook']);
+const DECLARED = declareTopics(['webhook'], { eventPartitions: 3 });
 const EXPECTED = { declared: DECLARED, eventPartitions: 3, copies: 3 };
 
 function topicsWith(change: (name: string, facts: TopicFacts) => TopicFacts | null): Map<string, TopicFacts> {

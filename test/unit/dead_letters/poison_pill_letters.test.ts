@@ -81,7 +81,7 @@ test('letters of a delivery name its destination, without which they could not b
   } as const;
   const batch = { topic: 'delivery.webhook.retry.5s', partition: 0, records: [{ offset: 6, value }] };
   const { outputs } = await deadLetterResult(
-    { ...work, schemaId: 1, viewsOf: async () => views },
+    { ...work, schemaId: 1, partitions: 2, viewsOf: async () => views },
     batch as unknown as InBatch,
   );
   const read = await Promise.all(outputs.map((one) => codec.decode(one.value)));

@@ -39,7 +39,7 @@ async function written(one: Attempted) {
   const output = await createDeliveryOutput(
     registry,
     webhook,
-    8,
+    { eventPartitions: 8, smallPartitions: 2 },
     () => undefined,
     () => 0,
   );
@@ -102,7 +102,7 @@ test('what waits together waits for the last of its times, and since the first',
   const output = await createDeliveryOutput(
     registry,
     webhook,
-    8,
+    { eventPartitions: 8, smallPartitions: 2 },
     () => undefined,
     () => 0,
   );
@@ -123,7 +123,7 @@ test('of what is paused one probes, until its time has come or its transaction h
   const output = await createDeliveryOutput(
     registry,
     webhook,
-    8,
+    { eventPartitions: 8, smallPartitions: 2 },
     () => undefined,
     () => 0,
   );

@@ -93,7 +93,7 @@ async function world(isDown: (siteId: string) => boolean, isAlone = true) {
     output: await createDeliveryOutput(
       registry,
       webhook,
-      1,
+      { eventPartitions: 1, smallPartitions: 2 },
       ({ retryTopic, siteId, waitsSinceMs, isPaused }) =>
         scans.recordParked(retryTopic, siteId, time.nowMs, releases.isReleased(siteId, waitsSinceMs, isPaused)),
       () => 0.5,

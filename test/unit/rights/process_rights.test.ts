@@ -29,7 +29,7 @@ test('the edge writes events and inventories, and reads settings', () => {
 });
 
 test('every topic that is named is one of the service', () => {
-  const topics = new Set(declareTopics(1, DESTINATIONS).map(({ name }) => name));
+  const topics = new Set(declareTopics(DESTINATIONS).map(({ name }) => name));
   const named = USERS.flatMap(({ rights: { kafka } }) => [...kafka.reads, ...kafka.writes, ...(kafka.describes ?? [])]);
   expect(named.filter((name) => !topics.has(name))).toEqual(['delivery.*']);
 });

@@ -24,6 +24,7 @@ function deadLetters(failures = 0) {
         counted.dead += count;
       },
     },
+    2,
   );
   return { sent, counted, written };
 }
