@@ -188,6 +188,24 @@ const MARK = 'source 1:';
 /** Tells one password from another, and is too short to find it by. */
 const DIGEST_CHARS = 6;
 
+function sourceOf(url: string): string {
+  const { username, password } = readClickhouseLogin(url);
+  return MARK + hash('sha256', JSON.stringify([username, password]), 'hex').slice(0, DIGEST_CHARS);
+}
+
+/** Whether a dictionary reads with the user and the password of an address. @throws WarehouseError */
+export async function readsAs(
+  warehouse: Pick<Warehouse, 'query'>,
+  url: string,
+  cluster: Cluster | null,
+): Promise<boolean> {
+  const query = `SELECT toUInt32(count()) AS found FROM ${ofAllServers('system.tables', cluster)}
+    WHERE database = {database:String} AND engine = 'Dictionary' AND comment = {comment:String}`;
+  const { database } = readClickhouseLogin(url);
+  const [row] = await select<{ found: number }>(warehouse, query, { database, comment: sourceOf(url) });
+  return (row?.found ?? 0) > 0;
+}
+
 /**
  * A dictionary reads with the user and the password that were written into it, so those that were made with others are made
  * anew: after a rotation every query of `events` fails else. Resolves to the names of these. @throws WarehouseError
@@ -197,8 +215,8 @@ export async function renewDictionaries(
   url: string,
   cluster: Cluster | null = null,
 ): Promise<string[]> {
-  const { username, password, database } = readClickhouseLogin(url);
-  const comment = MARK + hash('sha256', JSON.stringify([username, password]), 'hex').slice(0, DIGEST_CHARS);
+  const { database } = readClickhouseLogin(url);
+  const comment = sourceOf(url);
   // The last statement that makes each, as it is applied.
   const statements = new Map<string, string>();
   for (const statement of readMigrations(FOLDER).flatMap(({ text }) => statementsOf(text, url))) {

@@ -5,7 +5,7 @@ import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import kafkajs, { type Admin, Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { once, patchClient } from './kafkajs_patches/client_patches.ts';
+import { internal, once, patchClient } from './kafkajs_patches/client_patches.ts';
 import { patchOutOfRange } from './kafkajs_patches/group_patches.ts';
 import { prefixNames } from './kafkajs_patches/namespace.ts';
 import type { FetchedRecord } from './offset_log.ts';
@@ -208,3 +208,36 @@ export async function openCluster(kafka: Kafka): Promise<Cluster> {
   await cluster.connect();
   return cluster;
 }
+
+/** Reads an answer of a broker. */
+export interface Decoder {
+  readInt8(): number;
+  readInt16(): number;
+  readInt32(): number;
+  readInt64(): { toString(): string };
+  readUVarInt(): number;
+  readUVarIntString(): string | null;
+  readTaggedFields(): unknown;
+  offset: number;
+  buffer: Buffer;
+}
+
+const Encoder = internal<new () => { writeBuffer(buffer: Buffer): unknown }>('protocol/encoder.js');
+const DecoderOfClient = internal<new (buffer: Buffer) => Decoder>('protocol/decoder.js');
+
+/** A request of a flexible version (KIP-482); `body` is all of it behind the header's tagged fields. */
+export const requestOf = <T>(
+  apiName: string,
+  { key: apiKey, version: apiVersion }: { key: number; version: number },
+  body: Buffer,
+  read: (from: Decoder) => T,
+) => ({
+  request: {
+    ...{ apiKey, apiVersion, apiName },
+    encode: async () => new Encoder().writeBuffer(Buffer.concat([Buffer.of(0), body])),
+  },
+  response: {
+    decode: async (bytes: Buffer) => read(new DecoderOfClient(bytes)),
+    parse: async (found: T) => found,
+  },
+});

@@ -3,8 +3,7 @@
 import type { Admin, Kafka } from 'kafkajs';
 import kafkajs from 'kafkajs';
 import type { ProcessUser } from '#infra/rights/process_rights.ts';
-import { isNotAuthorized, openCluster, withAdmin } from './client.ts';
-import { internal } from './kafkajs_patches/client_patches.ts';
+import { type Decoder, isNotAuthorized, openCluster, requestOf, withAdmin } from './client.ts';
 import { missingAcls } from './provision.ts';
 
 export type KafkaFacts = Awaited<ReturnType<typeof inspectKafka>>;
@@ -100,20 +99,6 @@ function refusedAsNull(error: unknown): null {
   throw error;
 }
 
-interface Decoder {
-  readInt16(): number;
-  readInt32(): number;
-  readInt64(): { toString(): string };
-  readUVarInt(): number;
-  readUVarIntString(): string | null;
-  readTaggedFields(): unknown;
-  offset: number;
-  buffer: Buffer;
-}
-
-const Encoder = internal<new () => { writeBuffer(buffer: Buffer): unknown }>('protocol/encoder.js');
-const DecoderOfClient = internal<new (buffer: Buffer) => Decoder>('protocol/decoder.js');
-
 const API_VERSIONS = { key: 18, version: 3 };
 /** From version 4 on with the bytes that are free. */
 const LOG_DIRS = { key: 35, version: 4 };
@@ -129,14 +114,14 @@ async function askBrokers(kafka: Kafka, ids: readonly string[]) {
     );
     const disks = brokers.map(async ({ nodeId, broker }) => {
       if ((broker.versions[LOG_DIRS.key]?.maxVersion ?? 0) < LOG_DIRS.version) return [];
-      // The header's tagged fields, no topics, tagged fields.
-      const exchange = requestOf('DescribeLogDirs', LOG_DIRS, Buffer.of(0, 1, 0), readDisks);
+      // No topics, tagged fields.
+      const exchange = requestOf('DescribeLogDirs', LOG_DIRS, Buffer.of(1, 0), readDisks);
       const found = await broker.connectionPool.send<DiskFacts[]>(exchange);
       return found.map((disk) => ({ broker: nodeId, ...disk }));
     });
     const levels = brokers.map(({ broker }) =>
       broker.connectionPool.send<number | null>(
-        requestOf('ApiVersions', API_VERSIONS, Buffer.concat([Buffer.of(0), NAME, NAME, Buffer.of(0)]), readLevel),
+        requestOf('ApiVersions', API_VERSIONS, Buffer.concat([NAME, NAME, Buffer.of(0)]), readLevel),
       ),
     );
     const known = (await Promise.all(levels)).filter((level) => level !== null);
@@ -145,19 +130,6 @@ async function askBrokers(kafka: Kafka, ids: readonly string[]) {
     await cluster.disconnect();
   }
 }
-
-const requestOf = <T>(
-  apiName: string,
-  { key: apiKey, version: apiVersion }: { key: number; version: number },
-  body: Buffer,
-  read: (from: Decoder) => T,
-) => ({
-  request: { apiKey, apiVersion, apiName, encode: async () => new Encoder().writeBuffer(body) },
-  response: {
-    decode: async (bytes: Buffer) => read(new DecoderOfClient(bytes)),
-    parse: async (found: T) => found,
-  },
-});
 
 interface DiskFacts {
   folder: string;

@@ -80,7 +80,7 @@ async function haveLeaders(admin: Admin, declarations: readonly TopicDeclaration
 }
 
 /** What cannot be done to topics, in words. */
-export class GrowError extends Error {
+class GrowError extends Error {
   readonly code: 'topics_missing' | 'partitions_fewer' | 'partitions_not_taken';
 
   constructor(code: GrowError['code'], message: string) {

@@ -7,6 +7,7 @@ import type { IdentitySettings } from '#infra/secrets/seal.ts';
 import { type ControlClient, pathOf, type Query } from '#services/control_api/client.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
+import type { PasswordChanges } from './passwords.ts';
 
 /** The arguments of one command, read and known to be complete. */
 export interface Arguments {
@@ -40,6 +41,8 @@ export interface Context {
   randomBytes(bytes: number): Uint8Array;
   /** What names the parts: the environment, completed by what runs here. */
   partsEnvironment: Environment;
+  /** Opened where passwords are changed. */
+  passwords(): Promise<PasswordChanges>;
   /** A file of the folder that holds everything local; null where there is none. */
   readLocal(name: string): string | null;
   /** For commands that wait for something: lines that are no part of the outcome, and pauses. */

@@ -13,7 +13,15 @@ import {
 import { oneLine } from '#services/stage/terminal.ts';
 import { type Context, UsageError } from './command.ts';
 import type { Section } from './doctor/doctor.ts';
-import { controlAddress, localFolder, partsEnvironment, readDisks, readLocalFile, readReadyFile } from './local_folder.ts';
+import {
+  controlAddress,
+  localFolder,
+  partsEnvironment,
+  readDisks,
+  readLocalFile,
+  readReadyFile,
+} from './local_folder.ts';
+import type { PasswordChanges } from './passwords.ts';
 import { objectIn } from './read.ts';
 import { type CliPorts, runCli } from './run_cli.ts';
 import type { StatusPorts } from './status/status.ts';
@@ -43,6 +51,7 @@ async function openContext(): Promise<Context> {
     get identity() {
       return identityOf(env);
     },
+    passwords: openPasswords,
     randomBytes,
     nowMs: Date.now(),
     readFile: (path) => readFileSync(path, 'utf8'),
@@ -116,6 +125,18 @@ async function openDoctor(): Promise<Section[]> {
   const env = environment();
   const ready = objectIn(readReadyFile(env) ?? '');
   return doctorSections({ env, ready, readDisks: () => readDisks(localFolder(env)), nowMs: Date.now });
+}
+
+async function openPasswords(): Promise<PasswordChanges> {
+  const { passwordChanges } = await import('./change_passwords.ts');
+  return passwordChanges({
+    env: environment(),
+    async metricsOf(url) {
+      const answer = await fetched(url);
+      return answer?.status === 200 ? answer.body : null;
+    },
+    say: (line) => void process.stderr.write(`${line}\n`),
+  });
 }
 
 const ports: CliPorts = {

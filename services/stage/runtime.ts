@@ -22,6 +22,7 @@ import {
   type Registry,
   watchRegistry,
 } from '#infra/registry/schema_registry.ts';
+import { loginsIn } from '#infra/rights/logins.ts';
 import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
 import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
 
@@ -114,6 +115,12 @@ async function start(
   const stopTelling = tellSystemd(socket === null ? null : limitUs, () => sayAlive(socket ?? ''), logger);
   life.stops.push(async () => stopTelling());
   const metrics = createMetrics(stage);
+  const login = metrics.gauge(
+    'svc_login',
+    'As whom the process signs in, and the beginning of a digest of its password',
+    [...['part', 'user', 'digest']],
+  );
+  for (const one of loginsIn(config.parts)) login.set({ ...one }, 1);
   const parts = createPartStates(logger, metrics, monotonicMs);
   let hasStarted = false;
   const metricsPort = await serveMetrics(config, metrics, () => ({

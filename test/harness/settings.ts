@@ -31,6 +31,7 @@ export async function openSettings({ ready }: ControlledService): Promise<Settin
       clickhouse: null,
       s3: { endpoint: null, region: 'us-east-1', accessKeyId: null, secretAccessKey: null, sessionToken: null },
       identity: null,
+      passwords: () => Promise.reject(new Error('no passwords are changed here')),
       randomBytes,
       partsEnvironment: {},
       readLocal: () => null,

@@ -7,16 +7,19 @@ import { readClickhouseAddress } from '#infra/clickhouse/address.ts';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import type { Cluster } from '#infra/clickhouse/cluster.ts';
 import { inspectClickhouse } from '#infra/clickhouse/inspect.ts';
+import { passwordCounts as clickhousePasswords } from '#infra/clickhouse/passwords.ts';
 import { checkGiven, settingWarnings } from '#infra/config/catalogue.ts';
 import { ConfigError, type Environment, orNull, readSettings } from '#infra/config/environment.ts';
 import { type KafkaConfig, PARTS, type RedisParts } from '#infra/config/service_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { inspectKafka } from '#infra/kafka/inspect.ts';
+import { scramMechanisms } from '#infra/kafka/scram.ts';
 import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { readRedisAddress } from '#infra/redis/address.ts';
 import { createRedis, nodesOf } from '#infra/redis/connection.ts';
 import { inspectRedis } from '#infra/redis/inspect.ts';
+import { passwordCounts as redisPasswords } from '#infra/redis/passwords.ts';
 import { inspectRegistry } from '#infra/registry/schema_registry.ts';
 import { processUsers } from '#infra/rights/process_rights.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
@@ -32,6 +35,7 @@ import {
   type Login,
   loginChecks,
   nodeCheck,
+  passwordsChecks,
   secretChecks,
 } from './settings_checks.ts';
 
@@ -45,6 +49,8 @@ export interface DoctorPorts {
 }
 
 const NAMES = DESTINATIONS.map(({ name }) => name);
+/** Those that have passwords: of the processes, and who owns all. */
+const USERS = [...processUsers(NAMES).map(({ user }) => user), 'svc'];
 const KAFKA_RETRIES = 2;
 const silent = createLogger('doctor', 'silent');
 const { kafka: KAFKA, registryUrl, redisUrl, redisCluster, clickhouseUrl, clickhouseCluster } = PARTS.properties;
@@ -172,12 +178,19 @@ async function lookAtKafka(config: KafkaConfig, isLocalPartitions: boolean): Pro
   const facts = await inspectKafka(kafka, names, processUsers(NAMES), config.prefix);
   const found = facts.topics.get(TOPICS.raw)?.partitions;
   const partitions = isLocalPartitions && found !== undefined ? found : config.eventPartitions;
-  return kafkaChecks(facts, {
-    declared: declareTopics(NAMES, { ...config, eventPartitions: partitions }),
-    eventPartitions: isLocalPartitions ? null : partitions,
-    copies: config.replicationFactor,
-  });
+  const mechanisms = await unlessRefused(scramMechanisms(kafka, USERS));
+  return [
+    ...kafkaChecks(facts, {
+      declared: declareTopics(NAMES, { ...config, eventPartitions: partitions }),
+      eventPartitions: isLocalPartitions ? null : partitions,
+      copies: config.replicationFactor,
+    }),
+    ...passwordsChecks('kafka', mechanisms && new Map([...mechanisms].map(([user, all]) => [user, all.length]))),
+  ];
 }
+
+/** Who manages users may see their passwords' number; nobody else need. */
+const unlessRefused = <T>(answer: Promise<T>): Promise<T | null> => answer.catch(() => null);
 
 const OVERCOMMIT = '/proc/sys/vm/overcommit_memory';
 
@@ -191,7 +204,8 @@ async function lookAtRedis({ redisUrl: url, redisCluster }: RedisParts, nowMs: (
     const facts = await Promise.all(nodesOf(redis, 'master').map((node) => inspectRedis(node, nowMs)));
     const [first = [], ...others] = facts.map((one) => redisChecks(one, overcommit, redis.isCluster));
     // Of the others what is wrong: what is well of all need not be said of each.
-    return [...first, ...others.flat().filter(({ state }) => state !== 'ok')];
+    const counts = await unlessRefused(redisPasswords(nodesOf(redis, 'master'), USERS));
+    return [...[...first, ...others.flat().filter(({ state }) => state !== 'ok')], ...passwordsChecks('redis', counts)];
   } finally {
     redis.disconnect();
   }
@@ -200,7 +214,9 @@ async function lookAtRedis({ redisUrl: url, redisCluster }: RedisParts, nowMs: (
 async function lookAtClickhouse(url: string, cluster: Cluster | null, nowMs: () => number): Promise<CheckResult[]> {
   const warehouse = createWarehouse(url);
   try {
-    return clickhouseChecks(await inspectClickhouse(warehouse, cluster, nowMs));
+    const facts = await inspectClickhouse(warehouse, cluster, nowMs);
+    const counts = await unlessRefused(clickhousePasswords(warehouse, cluster, USERS));
+    return [...clickhouseChecks(facts), ...passwordsChecks('clickhouse', counts)];
   } finally {
     await warehouse.close();
   }

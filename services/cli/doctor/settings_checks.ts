@@ -1,6 +1,6 @@
 // What is to be said of the environment: what is set wrong, and secrets that are none. Values are never part of it.
 import type { CertificateFacts } from '#infra/certificates.ts';
-import { type CheckResult, failure, OPERATIONS, ok, warning } from './doctor.ts';
+import { type CheckResult, failure, listed, OPERATIONS, ok, warning } from './doctor.ts';
 
 const CONFIGURATION = 'docs/configuration.md';
 
@@ -64,6 +64,22 @@ export function loginChecks(logins: readonly Login[]): CheckResult[] {
           ),
     ];
   });
+}
+
+/** @param counts Passwords by user; null: this login may not look, as hardly one may. */
+export function passwordsChecks(part: string, counts: ReadonlyMap<string, number> | null): CheckResult[] {
+  if (counts === null) return [];
+  const check = `${part}.passwords`;
+  const several = [...counts].flatMap(([user, count]) => (count > 1 ? [user] : []));
+  return several.length === 0
+    ? [ok(check, `each user of ${part} has one password`)]
+    : [
+        warning(
+          check,
+          `old passwords still work: ${listed(several)}`,
+          `svc password finish ${part} (here: rotate): ${OPERATIONS}#changing-passwords`,
+        ),
+      ];
 }
 
 export const isLoopback = (host: string): boolean => /^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/.test(host);

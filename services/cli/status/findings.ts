@@ -146,6 +146,7 @@ const CHECKS: readonly ((context: Context) => Finding[])[] = [
   deadLetterFindings,
   accountFindings,
   senderClockFindings,
+  loginFindings,
   tokenFindings,
 ];
 
@@ -628,6 +629,24 @@ function senderClockFindings({ readings }: Context): Finding[] {
       },
     ];
   });
+}
+
+/** Processes of one user that sign in by two passwords. */
+function loginFindings({ readings }: Context): Finding[] {
+  const logins = readings.flatMap(({ metric }) => metric('svc_login').map(({ labels }) => labels));
+  const users = Map.groupBy(logins, ({ part, user }) => `${user} of ${part}`);
+  const several = [...users].flatMap(([name, all]) =>
+    new Set(all.map((one) => one['digest'])).size > 1 ? [name] : [],
+  );
+  if (several.length === 0) return [];
+  return [
+    {
+      severity: 'notice',
+      what: `Processes sign in by an old and a new password: ${listed(several)}`,
+      sinceMs: null,
+      todo: `start all of them anew, then svc password finish: ${OPERATIONS}#changing-passwords`,
+    },
+  ];
 }
 
 function tokenFindings({ observed: { control } }: Context): Finding[] {

@@ -74,7 +74,7 @@ export interface KafkaNode {
   /** Controller ports of all nodes, in the order of their ids. */
   controllerPorts: readonly number[];
   /** A second listener, on which clients are users with the rights that they are given; the first one has all rights. */
-  sasl?: { port: number; passwords: Readonly<Record<string, string>> };
+  saslPort?: number;
 }
 
 /** Of three brokers one may die: two copies are enough for an acknowledgement. */
@@ -84,7 +84,7 @@ const RECORD_BYTES_MAX = 8 * 1024 * 1024;
 /** server.properties of a KRaft node with both roles, on loopback only. */
 function renderSettings(node: KafkaNode): string {
   const { nodeId, controllerPorts } = node;
-  const sasl = renderSasl(node.sasl);
+  const sasl = renderSasl(node.saslPort);
   const voters = controllerPorts.map((port, index) => `${index + 1}@127.0.0.1:${port}`);
   const copies = Math.min(voters.length, COPIES_MAX);
   const inSyncMin = Math.ceil(copies / 2);
@@ -126,18 +126,18 @@ function renderSettings(node: KafkaNode): string {
     .join('');
 }
 
-const LOGIN_MODULE = 'org.apache.kafka.common.security.plain.PlainLoginModule';
+const LOGIN_MODULE = 'org.apache.kafka.common.security.scram.ScramLoginModule';
 
-/** Who comes by the other listeners has no name, and may do everything. */
-function renderSasl(sasl: KafkaNode['sasl']): { listeners: string[]; settings: Record<string, string> } {
-  if (sasl === undefined) return { listeners: [], settings: {} };
-  const users = Object.entries(sasl.passwords).map(([user, password]) => `user_${user}="${password}"`);
+/** Who comes by the other listeners has no name, and may do everything. The users' passwords are among the brokers' records. */
+function renderSasl(port: KafkaNode['saslPort']): { listeners: string[]; settings: Record<string, string> } {
+  if (port === undefined) return { listeners: [], settings: {} };
   return {
-    listeners: [`SASL://127.0.0.1:${sasl.port}`],
+    listeners: [`SASL://127.0.0.1:${port}`],
     settings: {
       'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT',
-      'sasl.enabled.mechanisms': 'PLAIN',
-      'listener.name.sasl.plain.sasl.jaas.config': `${LOGIN_MODULE} required ${users.join(' ')};`,
+      'sasl.enabled.mechanisms': 'SCRAM-SHA-256,SCRAM-SHA-512',
+      'listener.name.sasl.scram-sha-256.sasl.jaas.config': `${LOGIN_MODULE} required;`,
+      'listener.name.sasl.scram-sha-512.sasl.jaas.config': `${LOGIN_MODULE} required;`,
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
       'super.users': 'User:ANONYMOUS',
     },

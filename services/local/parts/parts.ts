@@ -1,6 +1,6 @@
 // Kafka, registry, Redis and ClickHouse on this machine: installed, started in order, and restarted.
 
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { planClickhouse } from './clickhouse/clickhouse.ts';
@@ -9,7 +9,9 @@ import {
   credentialsPath,
   type KafkaListeners,
   LOCAL_PROCESS_USERS,
-  listenersPath,
+  readListeners,
+  SCRAM_FIRST,
+  writeListeners,
 } from './clickhouse/users.ts';
 import { whileLocked } from './folder_lock.ts';
 import { ensureJava, type JavaProgram } from './java.ts';
@@ -142,7 +144,7 @@ async function kafkaNodes(dataDir: string, wanted: number | undefined): Promise<
   }
   mkdirSync(folder, { recursive: true });
   const users = LOCAL_PROCESS_USERS.map(({ user }) => user);
-  const passwords = credentialsOf(credentialsPath(dataDir, 'kafka'), users);
+  credentialsOf(credentialsPath(dataDir, 'kafka'), users);
   const suffixes = Array.from({ length: count }, (_, index) => (index === 0 ? '' : String(index + 1)));
   const chosen = await choosePorts(
     dataDir,
@@ -156,13 +158,14 @@ async function kafkaNodes(dataDir: string, wanted: number | undefined): Promise<
     saslBrokers: ports('kafkaSasl')
       .map((port) => `127.0.0.1:${port}`)
       .join(),
+    mechanism: readListeners(dataDir)?.mechanism ?? SCRAM_FIRST,
   };
-  writeFileSync(listenersPath(dataDir), `${JSON.stringify(listeners)}\n`);
+  writeListeners(dataDir, listeners);
   const controllerPorts = ports('kafkaController');
   return ports('kafka').map((port, index) => {
     const name = index === 0 ? ('kafka' as const) : (`kafka.${index + 1}` as const);
-    const sasl = { port: ports('kafkaSasl')[index] as number, passwords };
-    return { name, nodeId: index + 1, folder: join(dataDir, name), port, controllerPorts, sasl };
+    const saslPort = ports('kafkaSasl')[index] as number;
+    return { name, nodeId: index + 1, folder: join(dataDir, name), port, controllerPorts, saslPort };
   });
 }
 

@@ -51,7 +51,7 @@ export function planRedis(dataDir: string, port: number, program: RedisProgram, 
     }).flatMap(([name, value]) => [`--${name}`, value]),
     cwd: folder,
     env: program.libraries === undefined ? {} : { LD_LIBRARY_PATH: program.libraries },
-    isReady: () => ping(port, password),
+    isReady: () => ping(port, credentialsOf(credentialsPath(dataDir, 'redis'), users)[SERVICE_USER] ?? ''),
   };
 }
 

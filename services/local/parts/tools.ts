@@ -85,7 +85,8 @@ type LocalErrorCode =
   | 'local_part_failed'
   | 'local_process_not_ready'
   | 'local_no_free_port'
-  | 'local_brokers_differ';
+  | 'local_brokers_differ'
+  | 'local_part_elsewhere';
 
 /** A failure to bring up or keep a local part, with a message that says what to do. */
 export class LocalError extends Error {

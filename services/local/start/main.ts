@@ -43,6 +43,7 @@ import {
   replicated,
   shopSpec,
 } from './processes.ts';
+import { applyLogins, watchRotations } from './rotation.ts';
 import {
   type ReadyFile,
   readyFile,
@@ -155,15 +156,12 @@ async function start(): Promise<void> {
   const [report] = await Promise.all([
     provision(config, logger),
     logins.kafka === null ? undefined : applyAcls(kafka, LOCAL_PROCESS_USERS, config.kafka.prefix),
+    logins.kafka === null ? undefined : applyLogins(kafka, logins.kafka),
   ]);
   for (const line of report.done) say(line);
   for (const line of idleNotes(counts, config.kafka)) say(`NOTE: ${line}`);
   for (const line of report.mismatches) say(`MISMATCH (left as it is): ${line}`);
-  const controlEnv = { ...env };
-  if (parts.parts.clickhouse !== undefined) {
-    await makeLocalAnalyst(parts.addresses.clickhouseUrl);
-    controlEnv['CONTROL_SQL_URL'] = localSqlUrl(dataDir, parts.addresses.clickhouseUrl);
-  }
+  if (parts.parts.clickhouse !== undefined) await makeLocalAnalyst(parts.addresses.clickhouseUrl);
 
   const ports = await choosePorts(dataDir, ['edge', 'control', 'metaStandin', 'webhookStandin', 'shop']);
   const chosen = { ...ports, edge: wanted.edgePort ?? ports.edge, control: wanted.controlPort ?? ports.control };
@@ -193,7 +191,10 @@ async function start(): Promise<void> {
       specs.map(({ env: own, ...spec }) => {
         const port = metricsPorts[metricsPortName(spec.name)];
         const all = port === undefined ? own : { ...own, METRICS_PORT: String(port) };
-        return { ...spec, env: processEnvironment(spec.name, all, logins) };
+        return {
+          ...spec,
+          env: () => processEnvironment(spec.name, { ...all, ...sqlLogin(parts) }, loginsOf(dataDir, parts.addresses)),
+        };
       }),
     );
   };
@@ -202,7 +203,7 @@ async function start(): Promise<void> {
   const edge = urlOf(chosen.edge);
   const client = createControlClient(httpTransport(control), localAdminToken(dataDir));
   const started = Promise.all([
-    run([controlSpec(controlEnv, chosen)]).then(async () => {
+    run([controlSpec(env, chosen)]).then(async () => {
       const demo = await ensureDemo(client, dataDir, standins);
       const key = await ensureShopPages(client, dataDir, shop);
       await run([shopSpec(env, ports.shop, { edge, key })]);
@@ -218,8 +219,19 @@ async function start(): Promise<void> {
   const isTerminal = process.stdout.isTTY === true;
   say(readyScreen(ready(), supervisor.states(), { isTerminal, readyPath: readyPath(dataDir), logDir }));
   setInterval(() => despite('a log was not rotated', () => rotateLogs(logDir)), LOGS_POLL_MS);
+  watchRotations({
+    ...{ dataDir, parts, kafka: config.kafka, say },
+    async renewProcesses() {
+      await supervisor.renewChanged();
+      writeReady();
+    },
+  });
   say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
 }
+
+/** As whom the control service asks SQL of the ClickHouse that runs here. */
+const sqlLogin = ({ parts, addresses }: LocalParts): Record<string, string> =>
+  parts.clickhouse === undefined ? {} : { CONTROL_SQL_URL: localSqlUrl(dataDir, addresses.clickhouseUrl) };
 
 /** Starts what the settings ask for, now and whenever they ask for more. */
 async function startAsNeeded(

@@ -131,7 +131,7 @@ function loginOf(user: string, env: Variables, { kafka, redis, clickhouse }: Pro
   const logins: Record<string, string> = {};
   if (kafka !== null) {
     logins['KAFKA_BROKERS'] = kafka.brokers;
-    logins['KAFKA_SASL_MECHANISM'] = 'plain';
+    logins['KAFKA_SASL_MECHANISM'] = kafka.mechanism;
     logins['KAFKA_SASL_USERNAME'] = user;
     logins['KAFKA_SASL_PASSWORD'] = kafka.passwords[user] ?? '';
   }

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { isDeepStrictEqual } from 'node:util';
 import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { ReadyMessage } from '#services/stage/runtime.ts';
 
@@ -12,8 +13,13 @@ export interface ProcessSpec {
   args?: readonly string[];
   /** Options of Node itself. */
   nodeArgs?: readonly string[];
-  env: Readonly<Record<string, string>>;
+  env: Variables;
 }
+
+type Variables = Readonly<Record<string, string>>;
+
+/** Its variables are read at each start: passwords change. */
+export type SupervisedSpec = Omit<ProcessSpec, 'env'> & { env(): Variables };
 
 export interface SupervisorOptions {
   logDir: string;
@@ -56,7 +62,11 @@ const ASK_EVERY_MS = 5_000;
 const SILENCES_MAX = 6;
 
 interface Kept {
-  spec: ProcessSpec;
+  spec: SupervisedSpec;
+  /** What it was started with last. */
+  env: Variables;
+  /** Called once it has ended, where it is ended to be started anew. */
+  onEnded: (() => void) | null;
   child: ChildProcess | null;
   state: ProcessState;
   failures: number;
@@ -73,11 +83,12 @@ export function createSupervisor(options: SupervisorOptions) {
   function launch(one: Kept, onFirstReady: () => void): void {
     if (stopping) return;
     const { spec, state } = one;
-    const { name, nodeArgs = [], file, args = [], env } = spec;
+    const { name, nodeArgs = [], file, args = [] } = spec;
+    one.env = spec.env();
     const log = openSync(join(logDir, `${name}.log`), 'a');
     const stdio = ['ignore' as const, log, log, 'ipc' as const];
     const command = [...nodeArgs, join(ROOT, file), ...args];
-    const child = spawn(process.execPath, command, { env: { ...env }, stdio, detached: true });
+    const child = spawn(process.execPath, command, { env: { ...one.env }, stdio, detached: true });
     closeSync(log);
     const startedMs = nowMs();
     one.child = child;
@@ -97,6 +108,10 @@ export function createSupervisor(options: SupervisorOptions) {
       one.child = null;
       Object.assign(state, { ready: false, pid: undefined });
       if (stopping) return;
+      if (one.onEnded !== null) {
+        one.onEnded();
+        return;
+      }
       one.failures = nowMs() - startedMs > STEADY_MS ? 0 : one.failures + 1;
       const delayMs = one.failures === 0 ? 0 : Math.min(BACKOFF_MS * 2 ** (one.failures - 1), BACKOFF_MS_MAX);
       state.restarts++;
@@ -129,18 +144,38 @@ export function createSupervisor(options: SupervisorOptions) {
     );
   }
 
-  function keep(spec: ProcessSpec): Promise<void> {
+  /** Ends a process that is ready and starts it; resolves when it is ready again. That is no death. */
+  async function renew(one: Kept, child: ChildProcess): Promise<void> {
+    await new Promise<void>((resolve) => {
+      one.onEnded = () => resolve();
+      void end(child);
+    });
+    one.onEnded = null;
+    await new Promise<void>((resolve) => launch(one, resolve));
+  }
+
+  function keep(spec: SupervisedSpec): Promise<void> {
     const { name } = spec;
     const state = { name, pid: undefined, ready: false, restarts: 0, diedMs: [], metricsPort: undefined, facts: {} };
-    const one: Kept = { spec, child: null, state, failures: 0, timer: undefined, stopAsking: () => undefined };
+    const one: Kept = {
+      ...{ spec, env: {}, child: null, state, failures: 0 },
+      ...{ timer: undefined, stopAsking: () => undefined, onEnded: null },
+    };
     kept.push(one);
     return new Promise((resolve) => launch(one, resolve));
   }
 
   return {
     /** Starts processes; resolves when each has said that it is ready. */
-    async start(specs: readonly ProcessSpec[]): Promise<void> {
+    async start(specs: readonly SupervisedSpec[]): Promise<void> {
       await Promise.all(specs.map(keep));
+    },
+    /** Starts those anew, each when the one before is ready, whose variables have changed since they were started. */
+    async renewChanged(): Promise<void> {
+      for (const one of kept) {
+        const { child, spec } = one;
+        if (child !== null && !isDeepStrictEqual(one.env, spec.env())) await renew(one, child);
+      }
     },
     states: (): ProcessState[] => kept.map(({ state }) => state),
     /** SIGTERM to all, SIGKILL to what is still there after the grace. */

@@ -122,7 +122,7 @@ const edgeWith = (env: Record<string, string>, nodeArgs: readonly string[] = [])
       ...{ logDir: join(dataDir, 'log'), onSpawn: () => undefined, say: () => undefined, nowMs: Date.now },
       isAlive: async () => true,
     });
-    await supervisor.start([{ name: 'second_edge', file: 'services/edge/main.ts', nodeArgs, env: all }]);
+    await supervisor.start([{ name: 'second_edge', file: 'services/edge/main.ts', nodeArgs, env: () => all }]);
     const port = supervisor.states()[0]?.metricsPort;
     return { words: ['--metrics', `http://127.0.0.1:${port}/metrics`], end: () => supervisor.stop() };
   };

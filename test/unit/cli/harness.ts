@@ -2,6 +2,7 @@ import type { IdentitySettings } from '#infra/secrets/seal.ts';
 import type { SettingRecord } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { CliResult } from '#services/cli/command.ts';
+import type { PasswordChanges } from '#services/cli/passwords.ts';
 import { runCli } from '#services/cli/run_cli.ts';
 import type { RunQuery } from '#services/control/queries/answers.ts';
 import { createControlClient } from '#services/control_api/client.ts';
@@ -26,6 +27,7 @@ export interface Shop {
   store: Store;
   files: Map<string, string>;
   identity: IdentitySettings | null;
+  passwords: PasswordChanges;
   stdin: string;
   nowMs: number;
   /** What commands said while they waited. */
@@ -44,6 +46,7 @@ export async function installation(asks?: RunQuery): Promise<Shop> {
     store: storeOf(world),
     files: new Map(),
     identity: null,
+    passwords: { rotateHere: async () => [], rotateIn: async () => [], finishIn: async () => [] },
     stdin: '',
     said: [],
     sleep: async () => undefined,
@@ -103,6 +106,7 @@ function contextOf(shop: Shop) {
     identity: shop.identity,
     randomBytes: (bytes: number) => Buffer.alloc(bytes, 9),
     partsEnvironment: {},
+    passwords: async () => shop.passwords,
     readLocal: (name: string) => shop.files.get(`.local/${name}`) ?? null,
     watch: { say: (line: string) => void shop.said.push(line), sleep: shop.sleep },
   };

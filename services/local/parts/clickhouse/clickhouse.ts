@@ -15,7 +15,7 @@ import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import type { PartPlan } from '../part.ts';
 import { LocalError } from '../tools.ts';
 import type { ServerArguments } from './server.ts';
-import { asUser, credentialsOf, DATABASE, LOCAL_USERS, renderUsers, SERVICE_USER } from './users.ts';
+import { asUser, credentialsOf, DATABASE, LOCAL_USERS, type Passwords, renderUsers, SERVICE_USER } from './users.ts';
 
 const SERVER = fileURLToPath(new URL('./server.ts', import.meta.url));
 
@@ -66,13 +66,22 @@ export const LOCAL_SHARDS = 'local_shards';
 function writeSettings(folder: string, logPath: string, shard: LocalShard | null): string {
   mkdirSync(folder, { recursive: true });
   mkdirSync(dirname(logPath), { recursive: true });
+  writeFileSync(join(folder, 'config.xml'), renderConfig(folder, logPath, shard));
+  return writeUsers(folder)[SERVICE_USER] ?? '';
+}
+
+/**
+ * Writes the users, whom the server reads when it starts. Returns their passwords.
+ *
+ * @param beside Passwords that let users in as well.
+ */
+export function writeUsers(folder: string, beside: Passwords = {}): Passwords {
   const passwords = credentialsOf(
     join(folder, 'credentials.json'),
     LOCAL_USERS.map(({ name }) => name),
   );
-  writeFileSync(join(folder, 'users.xml'), renderUsers(LOCAL_USERS, passwords), { mode: 0o600 });
-  writeFileSync(join(folder, 'config.xml'), renderConfig(folder, logPath, shard));
-  return passwords[SERVICE_USER] ?? '';
+  writeFileSync(join(folder, 'users.xml'), renderUsers(LOCAL_USERS, passwords, beside), { mode: 0o600 });
+  return passwords;
 }
 
 /** The server writes its port to a file once it listens, so whoever answers there is this server. */

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import {
@@ -17,6 +17,7 @@ import {
   SQL_VIEWS,
   sqlGrants,
 } from '#infra/clickhouse/analysts/analyst_rights.ts';
+import type { ScramMechanism } from '#infra/kafka/scram.ts';
 import { readRedisAddress } from '#infra/redis/address.ts';
 import { clickhouseUsers, processUsers } from '#infra/rights/process_rights.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
@@ -72,14 +73,16 @@ export const LOCAL_USERS: UserPlan[] = [
 /**
  * users.xml. `default` runs the server's own start-up queries, for which it must have no password on loopback. It may only
  * create the database, without which no other user could log in, and open and close listeners.
+ *
+ * @param beside Passwords that let users in as well.
  */
-export function renderUsers(users: UserPlan[], passwords: Record<string, string>): string {
+export function renderUsers(users: UserPlan[], passwords: Passwords, beside: Passwords = {}): string {
   return `<clickhouse>
 <profiles><default/>${users.map(renderProfile).join('')}</profiles>
 <quotas><default/></quotas>
 <users>
 ${renderUser({ name: 'default', grants: ['SYSTEM LISTEN ON *.*', `CREATE DATABASE ON ${DATABASE}.*`] }, '<password/>')}
-${users.map((user) => renderUser({ database: DATABASE, ...user }, hashOf(passwords[user.name]))).join('\n')}
+${users.map((user) => renderUser({ database: DATABASE, ...user }, methodsOf(user.name, [passwords, beside]))).join('\n')}
 </users>
 </clickhouse>
 `;
@@ -105,9 +108,15 @@ function renderRows(rows: Record<string, string>): string {
   return tables.length === 0 ? '' : `<databases><${DATABASE}>${tables.join('')}</${DATABASE}></databases>`;
 }
 
-function hashOf(password: string | undefined): string {
-  if (password === undefined) throw new Error('a ClickHouse user has no password');
-  return `<password_sha256_hex>${createHash('sha256').update(password).digest('hex')}</password_sha256_hex>`;
+function methodsOf(user: string, passwords: readonly Passwords[]): string {
+  const [only = '', ...others] = passwords.flatMap((each) => {
+    const password = each[user];
+    if (password === undefined) return [];
+    return `<password_sha256_hex>${createHash('sha256').update(password).digest('hex')}</password_sha256_hex>`;
+  });
+  if (only === '') throw new Error('a ClickHouse user has no password');
+  if (others.length === 0) return only;
+  return `<auth_methods>${[only, ...others].map((method, at) => `<m${at}>${method}</m${at}>`).join('')}</auth_methods>`;
 }
 
 export const credentialsPath = (dataDir: string, part: 'kafka' | 'redis' | 'clickhouse'): string =>
@@ -118,11 +127,17 @@ export function credentialsOf(path: string, users: readonly string[]): Record<st
   const known = readPasswords(path);
   const missing = users.filter((user) => known[user] === undefined);
   for (const user of missing) known[user] = randomBytes(18).toString('base64url');
-  if (missing.length > 0) writeFileSync(path, `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
+  if (missing.length > 0) writeSecret(path, known);
   return known;
 }
 
-function readPasswords(path: string): Record<string, string> {
+/** Writes a file for its owner alone, whole or not at all. */
+export function writeSecret(path: string, value: object): void {
+  writeFileSync(`${path}.new`, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+export function readPasswords(path: string): Record<string, string> {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : {};
 }
 
@@ -133,12 +148,12 @@ export function asUser(address: string, user: string, password: string): string 
   return url.href;
 }
 
-type Passwords = Readonly<Record<string, string>>;
+export type Passwords = Readonly<Record<string, string>>;
 
 /** How processes reach the local parts each as its own user; null for a part that is another than the data folder's. */
 export interface ProcessLogins {
   /** The brokers' listener for users with passwords. */
-  kafka: { brokers: string; passwords: Passwords } | null;
+  kafka: { brokers: string; mechanism: ScramMechanism; passwords: Passwords } | null;
   redis: Passwords | null;
   clickhouse: Passwords | null;
 }
@@ -149,9 +164,22 @@ export interface KafkaListeners {
   brokers: string;
   /** For the processes. */
   saslBrokers: string;
+  /** What holds their passwords. */
+  mechanism: ScramMechanism;
 }
 
+/** Of brokers whose users have had one password each only. */
+export const SCRAM_FIRST: ScramMechanism = 'scram-sha-512';
+
 export const listenersPath = (dataDir: string): string => join(dataDir, 'kafka', 'listeners.json');
+
+export function readListeners(dataDir: string): KafkaListeners | null {
+  const path = listenersPath(dataDir);
+  return existsSync(path) ? { mechanism: SCRAM_FIRST, ...JSON.parse(readFileSync(path, 'utf8')) } : null;
+}
+
+export const writeListeners = (dataDir: string, listeners: KafkaListeners): void =>
+  writeSecret(listenersPath(dataDir), listeners);
 
 /** An address has the password of the data folder's part only where it is that part's. */
 export function loginsOf(dataDir: string, addresses: Omit<LocalAddresses, 'registryUrl'>): ProcessLogins {
@@ -159,12 +187,15 @@ export function loginsOf(dataDir: string, addresses: Omit<LocalAddresses, 'regis
     const passwords = readPasswords(credentialsPath(dataDir, part));
     return password !== '' && password === passwords[SERVICE_USER] ? passwords : null;
   };
-  const path = listenersPath(dataDir);
-  const listeners: KafkaListeners | null = existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null;
+  const listeners = readListeners(dataDir);
   const isOwn = listeners !== null && listeners.brokers === addresses.kafkaBrokers;
   return {
     kafka: isOwn
-      ? { brokers: listeners.saslBrokers, passwords: readPasswords(credentialsPath(dataDir, 'kafka')) }
+      ? {
+          brokers: listeners.saslBrokers,
+          mechanism: listeners.mechanism,
+          passwords: readPasswords(credentialsPath(dataDir, 'kafka')),
+        }
       : null,
     redis: of('redis', readRedisAddress(addresses.redisUrl).password),
     clickhouse: of('clickhouse', readClickhouseLogin(addresses.clickhouseUrl).password),

@@ -48,7 +48,7 @@ test.for([
 test('processes are users of their own at the parts that run here', () => {
   const passwords = { svc_edge: 'its', svc_control: 'one' };
   const logins: ProcessLogins = {
-    kafka: { brokers: '127.0.0.1:9', passwords },
+    kafka: { brokers: '127.0.0.1:9', mechanism: 'scram-sha-256', passwords },
     redis: passwords,
     clickhouse: passwords,
   };
@@ -56,7 +56,7 @@ test('processes are users of their own at the parts that run here', () => {
     PATH: '/bin',
     LOG_LEVEL: 'info',
     KAFKA_BROKERS: '127.0.0.1:9',
-    KAFKA_SASL_MECHANISM: 'plain',
+    KAFKA_SASL_MECHANISM: 'scram-sha-256',
     KAFKA_SASL_USERNAME: 'svc_edge',
     KAFKA_SASL_PASSWORD: 'its',
     REDIS_URL: 'redis://svc_edge:its@127.0.0.1:2',

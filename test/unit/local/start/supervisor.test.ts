@@ -8,7 +8,7 @@ import { until } from '#test/harness/until.ts';
 
 const FILE = fileURLToPath(new URL('./answering_child.ts', import.meta.url));
 /** From the root of the repository, where tests run. */
-const CHILD = { name: 'child', file: relative('.', FILE), env: {} };
+const CHILD = { name: 'child', file: relative('.', FILE), env: () => ({}) };
 
 let logDir: string;
 let said: string[];

@@ -1,0 +1,197 @@
+// New passwords for the users of the parts that run here, while everything runs: what `svc password rotate` asks for.
+
+import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createWarehouse } from '#infra/clickhouse/client.ts';
+import { renewDictionaries } from '#infra/clickhouse/migrate.ts';
+import { repeat } from '#infra/concurrency/time_limits.ts';
+import type { KafkaConfig } from '#infra/config/service_config.ts';
+import type { Kafka } from '#infra/kafka/client.ts';
+import { endScram, otherMechanism, setScram } from '#infra/kafka/scram.ts';
+import { asLogin, type LoginPart } from '#infra/rights/logins.ts';
+import {
+  addBeside,
+  clickhouseKeeper,
+  kafkaKeeper,
+  type LocalRotation,
+  newPasswords,
+  type PasswordKeeper,
+  type Passwords,
+  ROTATION_FILE,
+  redisKeeper,
+} from '#services/stage/passwords.ts';
+import { writeUsers } from '../parts/clickhouse/clickhouse.ts';
+import {
+  credentialsPath,
+  LOCAL_USERS,
+  type ProcessLogins,
+  readListeners,
+  readPasswords,
+  SERVICE_USER,
+  writeListeners,
+  writeSecret,
+} from '../parts/clickhouse/users.ts';
+import type { LocalParts } from '../parts/parts.ts';
+import { LocalError } from '../parts/tools.ts';
+
+/** Has the brokers' users have the passwords of the data folder, and no others. */
+export async function applyLogins(
+  kafka: Kafka,
+  { mechanism, passwords }: NonNullable<ProcessLogins['kafka']>,
+): Promise<void> {
+  const users = Object.entries(passwords);
+  await setScram(
+    kafka,
+    users.map(([user, password]) => ({ user, mechanism, password })),
+    randomBytes,
+  );
+  await endScram(
+    kafka,
+    users.map(([user]) => ({ user, mechanism: otherMechanism(mechanism) })),
+  );
+}
+
+interface RotationOptions {
+  dataDir: string;
+  parts: LocalParts;
+  /** As who may alter the brokers' users. */
+  kafka: KafkaConfig;
+  /** Starts processes anew whose logins have changed, one after the other. */
+  renewProcesses(): Promise<void>;
+  say(line: string): void;
+}
+
+const POLL_MS = 500;
+const RENEWED_MS_MAX = 900_000;
+
+/** Does what is asked for, one after the other. What an earlier start was doing has ended with it: it is said. */
+export function watchRotations(options: RotationOptions): void {
+  const path = join(options.dataDir, ROTATION_FILE);
+  const read = (): LocalRotation | null => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null);
+  const left = read();
+  const tell = (rotation: LocalRotation): void => writeSecret(path, rotation);
+  if (left?.state === 'running') tell({ ...left, state: 'failed', says: 'npm start ended meanwhile: run it again' });
+  const look = async (): Promise<void> => {
+    const asked = read();
+    if (asked?.state !== 'asked') return;
+    const { part } = asked;
+    try {
+      await rotate(part, options, (says) => tell({ part, state: 'running', says }));
+      tell({ part, state: 'done', says: '' });
+      options.say(`the passwords of ${part} were changed`);
+    } catch (error) {
+      const { code = 'failed', message } = error as Error & { code?: string };
+      tell({ part, state: 'failed', says: `${code}: ${message}` });
+      options.say(`the passwords of ${part} were not changed: ${code}`);
+    }
+  };
+  repeat(
+    look,
+    () => POLL_MS,
+    (error) => options.say(`${path} cannot be used: ${String(error)}`),
+  );
+}
+
+/**
+ * Each step leaves everything able to sign in. A start that ends in between goes on from credentials.json: the next one gives the
+ * part the passwords that stand there, and no others.
+ */
+async function rotate(part: LoginPart, options: RotationOptions, tell: (says: string) => void): Promise<void> {
+  const { dataDir, parts, renewProcesses } = options;
+  if (parts.parts[part] === undefined) {
+    throw new LocalError(
+      'local_part_elsewhere',
+      `${part} does not run here: svc password rotate ${part} --environment FOLDER`,
+    );
+  }
+  const path = credentialsPath(dataDir, part);
+  const before = readPasswords(path);
+  tell('adding new passwords beside the old');
+  const after = await withKeeper(part, options, 'next', async (keeper) => {
+    const there = await keeper.counts(Object.keys(before));
+    const passwords = newPasswords([...there.keys()].filter((user) => !isReader(user)));
+    await addBeside(keeper, passwords);
+    return passwords;
+  });
+  if (part === 'clickhouse')
+    await renewSources(asLogin(parts.addresses.clickhouseUrl, SERVICE_USER, after[SERVICE_USER] ?? ''));
+  adopt(part, options, { ...before, ...after });
+  tell('starting the processes with them, one after the other');
+  const late = sleep(RENEWED_MS_MAX, 'late' as const, { ref: false });
+  if ((await Promise.race([renewProcesses(), late])) === 'late')
+    throw new LocalError('local_process_not_ready', 'see npm run svc -- status, then run it again');
+  tell('ending the old passwords');
+  await withKeeper(part, options, 'now', (keeper) => keeper.keepOnly(after));
+}
+
+/** Nobody signs in as one of these. */
+const isReader = (user: string): boolean => LOCAL_USERS.some((one) => one.name === user && one.isReader === true);
+
+/** From here on what is started signs in by the new passwords. */
+function adopt(part: LoginPart, { dataDir, parts: { addresses } }: RotationOptions, passwords: Passwords): void {
+  const own = passwords[SERVICE_USER] ?? '';
+  const listeners = readListeners(dataDir);
+  writeSecret(credentialsPath(dataDir, part), passwords);
+  if (part === 'kafka' && listeners !== null)
+    writeListeners(dataDir, { ...listeners, mechanism: otherMechanism(listeners.mechanism) });
+  if (part === 'redis') addresses.redisUrl = asLogin(addresses.redisUrl, SERVICE_USER, own);
+  if (part === 'clickhouse') addresses.clickhouseUrl = asLogin(addresses.clickhouseUrl, SERVICE_USER, own);
+}
+
+/** Has the dictionaries read with another password before the one ends that they read with. */
+async function renewSources(url: string): Promise<void> {
+  const warehouse = createWarehouse(url);
+  try {
+    await renewDictionaries(warehouse, url);
+  } finally {
+    await warehouse.close();
+  }
+}
+
+/** @param which Whose mechanism Kafka's passwords are to have: that of the data folder, or the other one. */
+async function withKeeper<T>(
+  part: LoginPart,
+  options: RotationOptions,
+  which: 'now' | 'next',
+  work: (keeper: PasswordKeeper) => Promise<T>,
+): Promise<T> {
+  const keeper = await keeperOf(part, options, which);
+  try {
+    return await work(keeper);
+  } finally {
+    await keeper.close();
+  }
+}
+
+async function keeperOf(part: LoginPart, options: RotationOptions, which: 'now' | 'next'): Promise<PasswordKeeper> {
+  const { dataDir, parts, kafka } = options;
+  const { redisUrl } = parts.addresses;
+  switch (part) {
+    case 'redis':
+      return redisKeeper({ redisUrl, redisCluster: false });
+    case 'clickhouse':
+      return localClickhouse(options);
+    case 'kafka': {
+      const listeners = readListeners(dataDir);
+      if (listeners === null) throw new Error('kafka/listeners.json is missing');
+      const mechanism = which === 'now' ? listeners.mechanism : otherMechanism(listeners.mechanism);
+      return kafkaKeeper(kafka, { ...kafka, brokers: listeners.saslBrokers.split(',') }, mechanism);
+    }
+    default:
+      return part satisfies never;
+  }
+}
+
+/** This server has its users in a file, which it reads when it starts: that takes a second, in which requests wait. */
+function localClickhouse({ dataDir, parts }: RotationOptions): PasswordKeeper {
+  const { clickhouseUrl } = parts.addresses;
+  const keeper = clickhouseKeeper({ clickhouseUrl, clickhouseCluster: null });
+  const startWith = async (beside: Passwords): Promise<void> => {
+    writeUsers(join(dataDir, 'clickhouse'), beside);
+    await parts.parts.clickhouse?.stop();
+    await parts.parts.clickhouse?.start();
+  };
+  return { ...keeper, add: startWith, keepOnly: () => startWith({}) };
+}

@@ -1,0 +1,171 @@
+// Passwords of users at Kafka, Redis and ClickHouse: a new one beside the old, and then the new one alone.
+
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readClickhouseAddress } from '#infra/clickhouse/address.ts';
+import { createWarehouse, select, WarehouseError } from '#infra/clickhouse/client.ts';
+import * as clickhouse from '#infra/clickhouse/passwords.ts';
+import type { ClickhouseParts, KafkaConfig, RedisParts } from '#infra/config/service_config.ts';
+import { createKafka, withAdmin } from '#infra/kafka/client.ts';
+import { endScram, otherMechanism, type ScramMechanism, scramMechanisms, setScram } from '#infra/kafka/scram.ts';
+import { createLogger } from '#infra/log/logger.ts';
+import { mastersOf } from '#infra/redis/client.ts';
+import { createRedis, nodesOf, type Server } from '#infra/redis/connection.ts';
+import * as redis from '#infra/redis/passwords.ts';
+import { asLogin, type LoginPart } from '#infra/rights/logins.ts';
+
+/** Passwords by user. */
+export type Passwords = Readonly<Record<string, string>>;
+
+/** A part as one who may manage its users. */
+export interface PasswordKeeper {
+  /** How many passwords each of these users may sign in with; those that there are not are absent. */
+  counts(users: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Whether every server lets a user in by a password. */
+  signsIn(user: string, password: string): Promise<boolean>;
+  /** Lets users in by these passwords as well. */
+  add(passwords: Passwords): Promise<void>;
+  /** Ends all other passwords of these users. */
+  keepOnly(passwords: Passwords): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The part does not let a user in by a password that it was given. */
+class PasswordNotTakenError extends Error {
+  readonly code = 'password_not_taken';
+}
+
+/** Brokers learn of a change one after the other. */
+const TAKEN_MS_MAX = 60_000;
+const POLL_MS = 250;
+
+/** Lets users in by new passwords beside the old; safe to repeat. @throws PasswordNotTakenError where they are not let in */
+export async function addBeside(keeper: PasswordKeeper, passwords: Passwords): Promise<void> {
+  const refused = await refusedOf(keeper, passwords);
+  if (Object.keys(refused).length > 0) await keeper.add(refused);
+  const deadlineMs = performance.now() + TAKEN_MS_MAX;
+  for (let left = refused; ; await sleep(POLL_MS)) {
+    left = await refusedOf(keeper, left);
+    const [user] = Object.keys(left);
+    if (user === undefined) return;
+    if (performance.now() > deadlineMs) throw new PasswordNotTakenError(`${user} cannot sign in by its new password`);
+  }
+}
+
+/** Those by which users are not let in. */
+export async function refusedOf(keeper: PasswordKeeper, passwords: Passwords): Promise<Passwords> {
+  const refused: Record<string, string> = {};
+  for (const [user, password] of Object.entries(passwords))
+    if (!(await keeper.signsIn(user, password))) refused[user] = password;
+  return refused;
+}
+
+/** New passwords for these users, of letters, digits, `-` and `_`: they stand in addresses as they are. */
+export const newPasswords = (users: readonly string[]): Passwords =>
+  Object.fromEntries(users.map((user) => [user, randomBytes(24).toString('base64url')]));
+
+const silent = createLogger('passwords', 'silent');
+
+/** @throws RedisUnavailableError */
+export async function redisKeeper({ redisUrl, redisCluster }: RedisParts): Promise<PasswordKeeper> {
+  const connection = createRedis(redisUrl, silent, redisCluster);
+  let servers: Server[];
+  try {
+    servers = [...(await mastersOf(connection)), ...nodesOf(connection, 'slave')];
+  } catch (error) {
+    connection.disconnect();
+    throw error;
+  }
+  return {
+    counts: (users) => redis.passwordCounts(servers, users),
+    async signsIn(user, password) {
+      for (const server of servers) if (!(await redis.signsIn(server, user, password))) return false;
+      return true;
+    },
+    add: (passwords) => redis.addPasswords(servers, passwords),
+    keepOnly: (passwords) => redis.keepOnlyPasswords(servers, passwords),
+    close: async () => connection.disconnect(),
+  };
+}
+
+/**
+ * A user has one password a mechanism: the new one is of `mechanism`, what it holds else is the old one.
+ *
+ * @param admin As one who may alter the brokers' users.
+ * @param listener Where users sign in.
+ */
+export function kafkaKeeper(admin: KafkaConfig, listener: KafkaConfig, mechanism: ScramMechanism): PasswordKeeper {
+  const kafka = createKafka(admin, `${admin.prefix}.passwords`, silent);
+  return {
+    async counts(users) {
+      return new Map([...(await scramMechanisms(kafka, users))].map(([user, { length }]) => [user, length]));
+    },
+    async signsIn(username, password) {
+      for (const broker of listener.brokers) {
+        const config = { ...listener, brokers: [broker], sasl: { mechanism, username, password } };
+        if (!(await letsIn(config))) return false;
+      }
+      return true;
+    },
+    add: (passwords) =>
+      setScram(
+        kafka,
+        Object.entries(passwords).map(([user, password]) => ({ user, mechanism, password })),
+        randomBytes,
+      ),
+    keepOnly: (passwords) =>
+      endScram(
+        kafka,
+        Object.keys(passwords).map((user) => ({ user, mechanism: otherMechanism(mechanism) })),
+      ),
+    close: async () => undefined,
+  };
+}
+
+async function letsIn(config: KafkaConfig): Promise<boolean> {
+  try {
+    return await withAdmin(createKafka(config, `${config.prefix}.passwords`, silent, 1), async () => true);
+  } catch (error) {
+    if ((error as { code?: unknown }).code === 'kafka_login_refused') return false;
+    throw error;
+  }
+}
+
+export function clickhouseKeeper({ clickhouseUrl, clickhouseCluster }: ClickhouseParts): PasswordKeeper {
+  const warehouse = createWarehouse(clickhouseUrl);
+  return {
+    counts: (users) => clickhouse.passwordCounts(warehouse, clickhouseCluster, users),
+    signsIn: (user, password) => warehouseLetsIn(clickhouseUrl, user, password),
+    add: (passwords) => clickhouse.addPasswords(warehouse, clickhouseCluster, passwords),
+    keepOnly: (passwords) => clickhouse.keepOnlyPasswords(warehouse, clickhouseCluster, passwords),
+    close: () => warehouse.close(),
+  };
+}
+
+/** Whether each server of an address lets a user in. @throws WarehouseError where one does not answer */
+async function warehouseLetsIn(address: string, user: string, password: string): Promise<boolean> {
+  for (const url of readClickhouseAddress(asLogin(address, user, password))) {
+    const warehouse = createWarehouse(url);
+    try {
+      await select(warehouse, 'SELECT 1');
+    } catch (error) {
+      // What else it refuses, it refuses somebody it knows.
+      if (!(error instanceof WarehouseError)) throw error;
+      if (/AUTHENTICATION_FAILED|REQUIRED_PASSWORD/.test(error.message)) return false;
+      if (!/^clickhouse: \d/.test(error.message)) throw error;
+    } finally {
+      await warehouse.close();
+    }
+  }
+  return true;
+}
+
+/** In the folder of everything local: what `svc password rotate` asks of `npm start`, and how far that is. */
+export const ROTATION_FILE = 'rotation.json';
+
+export interface LocalRotation {
+  part: LoginPart;
+  state: 'asked' | 'running' | 'done' | 'failed';
+  /** What is done now, or why it failed. */
+  says: string;
+}
