@@ -165,17 +165,29 @@ export function querySpan({ from, to }: Pick<Cut, 'from' | 'to'>, binder: Binder
   return { from: binder.time(from), to: binder.time(to) };
 }
 
+/** How much earlier another time is, by the clock of a time zone. */
+export interface Earlier {
+  unit: Interval;
+  count: number;
+}
+
 /**
- * The time before a question's: as many intervals earlier as it has, by the clock of its time zone, so that each of its
- * intervals has one beside it also where clocks change or months differ.
+ * The time before a question's: as many intervals earlier as it has, or as much as is said, by the clock of its time zone, so that
+ * each of its intervals has one beside it also where clocks change or months differ.
  */
-export function spanBefore({ from, to, interval, calendar }: Cut, binder: Binder): TimeSpan {
+export function spanBefore(
+  { from, to, interval, calendar, earlier }: Cut & { earlier: Earlier | null },
+  binder: Binder,
+): TimeSpan {
   const zone = binder.bind(calendar.timeZone, 'String');
   const times = { from: binder.time(from), to: binder.time(to - 1) };
-  const count = `(${intervalsUntil(interval, times, calendar, binder)} + 1)`;
-  const earlier = (ms: number): string =>
-    `toTimeZone(${ADDERS[interval]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`;
-  return { from: earlier(from), to: earlier(to) };
+  const { unit, count } = earlier ?? {
+    unit: interval,
+    count: `(${intervalsUntil(interval, times, calendar, binder)} + 1)`,
+  };
+  const shifted = (ms: number): string =>
+    `toTimeZone(${ADDERS[unit]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`;
+  return { from: shifted(from), to: shifted(to) };
 }
 
 /** A row for each interval of a time, with its start as `bucket`. */

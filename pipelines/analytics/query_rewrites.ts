@@ -117,7 +117,7 @@ interface TimeRead {
 interface TimedQuery extends TimeRead {
   fresh?: boolean;
   mode?: string;
-  compare?: string;
+  compare?: 'previous' | 'year' | { days: number };
   breakdown?: { lookback_ms?: number };
 }
 
@@ -131,11 +131,23 @@ export function timeRead(query: object): TimeRead | null {
 /** The same but for what it reads to know the values of persons. */
 function timeAskedAbout({ from, to, mode, compare, breakdown }: TimedQuery): TimeRead {
   if (mode === 'first_ever') return { from: 0, to };
-  const length = to - from;
-  return { from: Math.max(0, from - (compare === undefined ? 0 : length) - (breakdown?.lookback_ms ?? 0)), to };
+  return { from: Math.max(0, from - earlierMs({ from, to, compare }) - (breakdown?.lookback_ms ?? 0)), to };
 }
 
 const DAY_MS = 86_400_000;
+/** A year has that at the most, weeks are whole, and clocks may change. */
+const YEAR_MS_MAX = 367 * DAY_MS;
+const WEEK_MS = 7 * DAY_MS;
+
+function earlierMs({
+  from,
+  to,
+  compare,
+}: Pick<TimedQuery, 'from' | 'to'> & { compare: TimedQuery['compare'] | undefined }): number {
+  if (compare === undefined) return 0;
+  if (compare === 'previous') return to - from;
+  return compare === 'year' ? YEAR_MS_MAX : compare.days * DAY_MS + WEEK_MS;
+}
 
 /**
  * A time before which no event is that a query asks about, be it for the time before its own; 0 where it has none. The time

@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox';
 import type { Calendar } from '#pipelines/settings/calendar.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
+import type { Earlier } from '../event_rows_sql.ts';
 import { closed, type Field, fieldShape } from '../filters.ts';
 import {
   calendarFields,
@@ -18,6 +19,8 @@ import {
 } from '../question.ts';
 import { FORMULA_TEXT_MAX, readFormula } from './formula.ts';
 
+/** How much earlier the time may be that another is compared with. */
+const COMPARED_DAYS_MAX = 800;
 /** Values of a breakdown that are given one by one. */
 const VALUES = 100;
 const FORMULAS_MAX = 10;
@@ -59,7 +62,19 @@ export const trendsShape = closed({
     }),
   ),
   compare: Type.Optional(
-    Type.Enum(['previous'], { description: 'Beside it the time before, of as many intervals as this one has' }),
+    Type.Union([
+      Type.Enum(['previous', 'year'], {
+        description:
+          'previous: beside it the time before, of as many intervals; year: the same time a year earlier, of weeks 52 weeks',
+      }),
+      closed({
+        days: Type.Integer({
+          description: 'The same time so many days earlier; of weeks the whole weeks that are no less; not with months',
+          minimum: 1,
+          maximum: COMPARED_DAYS_MAX,
+        }),
+      }),
+    ]),
   ),
   rolling: Type.Optional(
     Type.Integer({
@@ -130,8 +145,9 @@ export interface TrendsPlan extends Scope {
   series: readonly TrendSeries[];
   /** `rankedBy`: each series has its own greatest values, or all have those of the first. */
   breakdown: { fields: readonly Field[]; limit: number; rankedBy: 'each' | 'first' } | null;
-  /** Whether the time before is looked at too. */
+  /** Whether an earlier time is looked at too, and how much earlier it is; null: as many intervals as the question has. */
   compares: boolean;
+  earlier: Earlier | null;
   /** Whether intervals without events are given. */
   filled: boolean;
 }
@@ -145,8 +161,17 @@ export function trendsPlan(query: TrendsQuery): TrendsPlan {
     series: series.map(planOfSeries),
     breakdown: planOfBreakdown(query.breakdown, hasFormulas),
     compares,
+    earlier: earlierOf(query),
     filled: empty === 'zeros' || compares || hasFormulas || query.rolling !== undefined,
   };
+}
+
+const YEAR_WEEKS = 52;
+
+function earlierOf({ compare, interval: cut }: Pick<TrendsQuery, 'compare' | 'interval'>): Earlier | null {
+  if (compare === undefined || compare === 'previous') return null;
+  if (compare === 'year') return cut === 'week' ? { unit: 'week', count: YEAR_WEEKS } : { unit: 'month', count: 12 };
+  return cut === 'week' ? { unit: 'week', count: Math.ceil(compare.days / 7) } : { unit: 'day', count: compare.days };
 }
 
 function planOfSeries({ sum, measure, ...selection }: TrendsQuery['series'][number]): TrendSeries {
@@ -183,6 +208,7 @@ export function trendsProblems(query: TrendsQuery): Problem[] {
     ...query.series.flatMap(measureProblems),
     ...formulaProblems(query),
     ...breakdownProblems(query.breakdown),
+    ...compareProblems(query),
     ...sizeProblems(query),
   ];
 }
@@ -209,6 +235,21 @@ function breakdownProblems(breakdown: TrendsQuery['breakdown']): Problem[] {
   return breakdown.field === undefined
     ? [problem('field_missing', 'breakdown.field', 'is missing')]
     : [problem('field_malformed', 'breakdown.fields', 'is not taken beside field')];
+}
+
+/** Where clocks change, a day is longer. */
+const LONGER_MS = 2 * HOUR_MS;
+
+/** Two times that have events in common cannot be told apart. */
+function compareProblems(query: TrendsQuery): Problem[] {
+  const { compare, from, to, interval: cut } = query;
+  const earlier = earlierOf(query);
+  if (earlier === null) return [];
+  const field = compare === 'year' ? 'compare' : 'compare.days';
+  if (cut === 'month' && compare !== 'year') return [problem('field_malformed', field, 'is not taken with months')];
+  const apartMs = compare === 'year' ? YEAR_WEEKS * 7 * DAY_MS : earlier.count * LENGTHS_MS[earlier.unit];
+  const message = "is less than the query's own time is long, so that the two would overlap";
+  return to - from > apartMs + LONGER_MS ? [problem('field_malformed', field, message)] : [];
 }
 
 /** An answer that holds every interval is known in its size before it is asked. */

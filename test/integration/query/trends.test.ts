@@ -45,6 +45,46 @@ test('every interval has one beside it of the time before, also where clocks cha
   ]);
 });
 
+test('a time is compared with that a year before, or so many days earlier, also where clocks change or a year is longer', async () => {
+  const world = await create();
+  const times = [
+    '2026-03-01T04:59Z',
+    '2027-03-01T05:00Z',
+    '2028-02-29T05:00Z',
+    '2028-03-01T05:30Z',
+    '2028-03-15T05:00Z',
+  ];
+  await world.store([times.map((time) => storedRow('a', 'e', until(time)))]);
+  const ask = (question: object): Promise<{ status: number; body: { problems: { field: string }[] } & TrendsAnswer }> =>
+    world.control.call('POST', '/v1/query/shop/trends', {
+      body: { interval: 'day', time_zone: 'America/New_York', series: [{}], ...question },
+    });
+  const before = async (question: object): Promise<unknown> => {
+    const { body } = await ask(question);
+    const { intervals = [] } = body.series[0]?.before ?? {};
+    const [first, ...others] = intervals.map((one) => new Date(one.from).toISOString().slice(0, 13));
+    return [first, others.length, intervals.map(({ measured }) => measured).join('')];
+  };
+  // Midnight is at 05:00 UTC until 12 March 2028, at 04:00 after it.
+  const march = { from: Date.parse('2028-03-01T05:00Z'), to: Date.parse('2028-03-04T05:00Z') };
+  expect(await before({ ...march, compare: 'year' })).toEqual(['2027-03-01T05', 2, '100']);
+  expect(await before({ ...march, compare: { days: 366 } })).toEqual(['2027-03-01T05', 2, '100']);
+  expect(await before({ ...march, compare: { days: 3 } })).toEqual(['2028-02-27T05', 2, '001']);
+  const later = { from: Date.parse('2028-03-15T04:00Z'), to: Date.parse('2028-03-17T04:00Z') };
+  expect(await before({ ...later, compare: { days: 14 } })).toEqual(['2028-03-01T05', 1, '10']);
+  const weeks = { from: Date.parse('2028-02-28T05:00Z'), to: Date.parse('2028-03-13T04:00Z'), interval: 'week' };
+  expect(await before({ ...weeks, compare: 'year' })).toEqual(['2027-03-01T05', 1, '10']);
+  expect(await before({ ...weeks, compare: { days: 15 } })).toEqual(['2028-02-07T05', 1, '00']);
+  for (const [question, field] of [
+    [{ ...march, compare: { days: 2 } }, 'compare.days'],
+    [{ ...march, interval: 'month', compare: { days: 400 } }, 'compare.days'],
+    [{ from: march.from, to: march.from + 400 * DAY_MS, compare: 'year' }, 'compare'],
+  ] as const) {
+    const { status, body } = await ask(question);
+    expect([status, body.problems.map((problem) => problem.field)]).toEqual([400, [field]]);
+  }
+});
+
 test('weeks begin as the query says, or on the day and in the zone of the site, also where clocks change', async () => {
   const world = await create();
   // Clocks go back in New York on Sunday, 1 November 2026, at 06:00 UTC.

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { queriedSince, timeRead, withCalendar } from '#pipelines/analytics/query_rewrites.ts';
 
+const DAY_MS = 86_400_000;
 const time = { from: 10_000, to: 12_000 };
 const ever = { from: 0, to: 12_000 };
 const person = { field: { person: { property: ['plan'] }, seen: 'last' }, is: 'set' };
@@ -8,6 +9,16 @@ const person = { field: { person: { property: ['plan'] }, seen: 'last' }, is: 's
 test.each([
   ['its own', time, time],
   ['with the time before', { ...time, compare: 'previous' }, { from: 8_000, to: 12_000 }],
+  [
+    'with a time a year before',
+    { from: 400 * DAY_MS, to: 401 * DAY_MS, compare: 'year' },
+    { from: 33 * DAY_MS, to: 401 * DAY_MS },
+  ],
+  [
+    'with a time days earlier, and the rest of its week',
+    { from: 400 * DAY_MS, to: 401 * DAY_MS, compare: { days: 30 } },
+    { from: 363 * DAY_MS, to: 401 * DAY_MS },
+  ],
   ['with touches before', { ...time, breakdown: { lookback_ms: 500 } }, { from: 9_500, to: 12_000 }],
   ['no earlier than 1970', { ...time, breakdown: { lookback_ms: 50_000 } }, ever],
   ['all there is, for the first ever', { ...time, mode: 'first_ever' }, ever],

@@ -15,6 +15,8 @@ interface TimeSeriesProps {
   series: readonly Series[];
   format?: (value: number | null) => string;
   heightPx?: number;
+  /** What lines of an earlier time are called. */
+  beforeName?: string;
   onPoint?: (series: number, interval: number) => void;
 }
 
@@ -23,6 +25,7 @@ const HEIGHT_PX = 240;
 /** Lines over time, with the same numbers as a table below. The code that draws is fetched with the first chart. */
 export function TimeSeries(props: TimeSeriesProps) {
   const { title, starts, interval, timeZone, series, format = number, heightPx = HEIGHT_PX, onPoint } = props;
+  const { beforeName = 'Previous period' } = props;
   const host = useRef<HTMLDivElement>(null);
   const [draw, setDraw] = useState<{ chart(host: HTMLElement, drawing: Drawing): () => void } | null>(null);
   useEffect(() => {
@@ -54,7 +57,7 @@ export function TimeSeries(props: TimeSeriesProps) {
         )}
         {series.some(({ isBefore = false }) => isBefore) && (
           <li class="chart-key chart-key-before" style={{ '--key': 'var(--chart-1)' }}>
-            Previous period
+            {beforeName}
           </li>
         )}
       </ul>

@@ -21,7 +21,9 @@ export function anyTrends(random: Random): TrendsQuery {
   const rolling = maybe(random, 0.2, () => random.whole(2, 8));
   const interval = random.pick(['hour', 'day', 'week', 'month'] as const);
   const breakdown = maybe(random, 0.5, () => anyBreakdown(random, interval === 'hour' ? 1 : 0.5));
-  const compare = maybe(random, 0.25, () => 'previous' as const);
+  const compare = maybe(random, 0.35, () =>
+    random.pick(['previous', 'previous', 'year', ...(interval === 'month' ? [] : [{ days: 40 }])] as const),
+  );
   // What is made of quantiles has their errors, so that only plain ones are compared.
   const nearly = formulas === undefined && rolling === undefined ? 0.25 : 0;
   const series = Array.from({ length: random.whole(formulas === undefined ? 1 : 2, 3) }, () =>

@@ -124,9 +124,18 @@ export function ranked(query: TrendsQuery, series: Series, deeds: readonly Deed[
     .map(({ key }) => key);
 }
 
-/** As many intervals earlier as the time has. */
+/** As many intervals earlier as the time has, or as the query says. */
 export function timeBefore(query: TrendsQuery): { from: number; to: number } {
-  const { interval, from, to } = query;
+  const { interval, from, to, compare } = query;
+  if (compare === 'year') {
+    const [unit, many] = interval === 'week' ? (['week', 52] as const) : (['month', 12] as const);
+    return { from: earlier(unit, from, many), to: earlier(unit, to, many) };
+  }
+  if (compare !== undefined && compare !== 'previous') {
+    const [unit, many] =
+      interval === 'week' ? (['week', Math.ceil(compare.days / 7)] as const) : (['day', compare.days] as const);
+    return { from: earlier(unit, from, many), to: earlier(unit, to, many) };
+  }
   const count = calendar(interval, query).length;
   return { from: earlier(interval, from, count), to: earlier(interval, to, count) };
 }

@@ -1,17 +1,16 @@
 import type { Field } from '#pipelines/analytics/filters.ts';
-import type { Interval } from '#pipelines/analytics/question.ts';
 import type { ApiError } from '../../api/request.ts';
-import { queryCalendar } from '../../calendar.ts';
+import { queryCalendar, timeZone } from '../../calendar.ts';
 import { capital } from '../../format.ts';
 import type { PageProps } from '../../page_spec.ts';
-import { readPeriod } from '../../period.ts';
+import { dayIn, type Period, readPeriod } from '../../period.ts';
 import { type FilterDraft, oneOf } from '../../questions/conditions.ts';
 import { AddFilter, ChoiceField, FieldPicker, FilterList, SelectionFields } from '../../questions/filter_fields.tsx';
 import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
-import { CheckField, type DraftProps, SelectField, TextField } from '../../ui/form_fields.tsx';
+import { type DraftProps, SelectField, TextField } from '../../ui/form_fields.tsx';
 import * as trends from './trends_view.tsx';
 import { TrendsView } from './trends_view.tsx';
 
@@ -32,7 +31,7 @@ export default function TrendsPage({ params }: PageProps) {
             failure={failure}
             onSeries={(series) => setQueryInAddress({ ...draft, series })}
           />
-          <TrendsOptions draft={draft} interval={period.interval} failure={failure} onDraft={setQueryInAddress} />
+          <TrendsOptions draft={draft} period={period} failure={failure} onDraft={setQueryInAddress} />
         </>
       )}
       table={({ query, answer }) => trends.trendTable(query, answer)}
@@ -127,14 +126,13 @@ function SeriesRow({ series, letter, problem, onSeries }: SeriesRowProps) {
 }
 
 interface TrendsOptionsProps extends DraftProps<trends.TrendsDraft> {
-  /** What the period asks for. */
-  interval: Interval;
+  period: Period;
 }
 
 const ROLLING = [2, 3, 7, 14, 28];
 
-function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps) {
-  const { formulas = [], rolling, compare } = draft;
+function TrendsOptions({ draft, period, failure, onDraft }: TrendsOptionsProps) {
+  const { formulas = [], rolling } = draft;
   const filtered = {
     ...{ what: 'All series', filters: draft.filters },
     onFilters: (filters: FilterDraft[]) => onDraft({ ...draft, filters }),
@@ -148,7 +146,7 @@ function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps
       <div class="options">
         <ChoiceField
           label="By"
-          value={draft.interval ?? interval}
+          value={draft.interval ?? period.interval}
           labels={trends.INTERVALS}
           problem={problemsAt(failure, 'interval')}
           onChoice={(chosen) => onDraft({ ...draft, interval: chosen })}
@@ -170,15 +168,55 @@ function TrendsOptions({ draft, interval, failure, onDraft }: TrendsOptionsProps
           ]}
           onValue={(value) => onDraft({ ...draft, rolling: value === '' ? undefined : Number(value) })}
         />
-        <CheckField
-          label="Compare with previous period"
-          checked={compare === 'previous'}
-          onChecked={(checked) => onDraft({ ...draft, compare: checked ? 'previous' : undefined })}
-        />
+        <CompareFields draft={draft} period={period} failure={failure} onDraft={onDraft} />
       </div>
     </>
   );
 }
+
+const COMPARED = [
+  { value: '', label: 'Nothing' },
+  { value: 'previous', label: 'Previous period' },
+  { value: 'year', label: 'A year earlier' },
+  { value: 'days', label: 'Another period' },
+];
+
+/** What the time is compared with; of another period its first day, which is kept as so many days earlier. */
+function CompareFields({ draft, period, failure, onDraft }: TrendsOptionsProps) {
+  const { compare } = draft;
+  const days = typeof compare === 'object' ? compare.days : null;
+  const first = dayIn(timeZone(), period.from);
+  const change = (to: trends.TrendsDraft['compare']): void => onDraft({ ...draft, compare: to });
+  const choose = (value: string): void => {
+    if (value === 'previous' || value === 'year') change(value);
+    else change(value === 'days' ? { days: Math.ceil((period.to - period.from) / DAY_MS) } : undefined);
+  };
+  const begin = (day: string): void => {
+    const chosen = Date.parse(`${day}T00:00:00Z`);
+    if (!Number.isNaN(chosen)) change({ days: Math.round((Date.UTC(...first) - chosen) / DAY_MS) });
+  };
+  return (
+    <>
+      <SelectField
+        label="Compare with"
+        value={days === null ? String(compare ?? '') : 'days'}
+        options={COMPARED}
+        onValue={choose}
+      />
+      {days !== null && (
+        <TextField
+          label="Beginning on"
+          type="date"
+          value={new Date(Date.UTC(...first) - days * DAY_MS).toISOString().slice(0, 10)}
+          problem={problemsAt(failure, 'compare')}
+          onValue={begin}
+        />
+      )}
+    </>
+  );
+}
+
+const DAY_MS = 86_400_000;
 
 function Breakdown({ draft, onDraft }: Pick<TrendsOptionsProps, 'draft' | 'onDraft'>) {
   const fields = draft.breakdown?.fields ?? [];

@@ -46,7 +46,7 @@ export interface TrendsDraft {
   interval?: Interval | undefined;
   formulas?: string[] | undefined;
   breakdown?: { fields: Field[]; limit: number } | undefined;
-  compare?: 'previous' | undefined;
+  compare?: TrendsQuery['compare'];
   rolling?: number | undefined;
   filters?: conditions.FilterDraft[] | undefined;
 }
@@ -63,10 +63,22 @@ export function readTrends(given: unknown): TrendsDraft {
     interval: conditions.choiceIn(interval, INTERVALS),
     formulas: conditions.someOf(conditions.textsIn(formulas)),
     breakdown: brokenDownBy(read, conditions.numberIn(limit)),
-    compare: compare === 'previous' ? compare : undefined,
+    compare: compareIn(compare),
     rolling: conditions.numberIn(rolling),
     filters: conditions.someOf(conditions.filtersIn(filters)),
   };
+}
+
+function compareIn(given: unknown): TrendsQuery['compare'] {
+  if (given === 'previous' || given === 'year') return given;
+  const days = conditions.numberIn(conditions.objectIn(given)['days']);
+  return days === undefined ? undefined : { days };
+}
+
+/** What the time is called that another is compared with. */
+export function comparedName(compare: TrendsQuery['compare']): string {
+  if (compare === undefined || compare === 'previous') return 'Previous period';
+  return compare === 'year' ? 'A year earlier' : `${compare.days} days earlier`;
 }
 
 function seriesIn(given: Readonly<Record<string, unknown>>): SeriesDraft {
@@ -160,9 +172,10 @@ export function trendLines(query: TrendsQuery, answer: TrendsAnswer): TrendLine[
 export function trendTable(query: TrendsQuery, answer: TrendsAnswer): AnswerTable {
   const lines = trendLines(query, answer);
   const { interval, time_zone: zone = timeZone() } = query;
+  const before = comparedName(query.compare).toLowerCase();
   const columns = lines.flatMap(({ name, values, valuesBefore }) => [
     { name, values },
-    ...(valuesBefore === null ? [] : [{ name: `${name}, previous period`, values: valuesBefore }]),
+    ...(valuesBefore === null ? [] : [{ name: `${name}, ${before}`, values: valuesBefore }]),
   ]);
   return {
     columns: [interval, ...columns.map(({ name }) => name)],
@@ -207,12 +220,20 @@ const pointOf = ({ measured, rolling }: Point): number | null => (rolling === un
 export function TrendsView({ query, answer, onPart }: AnswerViewProps<'trends'>) {
   const lines = useMemo(() => trendLines(query, answer), [query, answer]);
   const starts = useMemo(() => startsOf(answer), [answer]);
-  const drawn = useMemo(() => lines.slice(0, COLOURS).flatMap(drawnOf), [lines]);
+  const beforeName = comparedName(query.compare);
+  const drawn = useMemo(
+    () => lines.slice(0, COLOURS).flatMap((line) => drawnOf(line, beforeName)),
+    [lines, beforeName],
+  );
   const series = useMemo(() => drawn.map(({ series: one }) => one), [drawn]);
   const { interval: length, time_zone: zone = timeZone() } = query;
   const list = (line: TrendLine, isBefore: boolean, start: number | null): void => {
     if (line.part === null || onPart === undefined) return;
-    const when = isBefore ? ', previous period' : start === null ? '' : `, ${intervalStart(start, length, zone)}`;
+    const when = isBefore
+      ? `, ${beforeName.toLowerCase()}`
+      : start === null
+        ? ''
+        : `, ${intervalStart(start, length, zone)}`;
     onPart({
       title: `${line.name}${when}`,
       of: {
@@ -237,6 +258,7 @@ export function TrendsView({ query, answer, onPart }: AnswerViewProps<'trends'>)
         timeZone={zone}
         series={series}
         heightPx={300}
+        beforeName={beforeName}
         {...(canList && { onPoint })}
       />
       {lines.length > COLOURS && (
@@ -256,10 +278,10 @@ export function TrendsView({ query, answer, onPart }: AnswerViewProps<'trends'>)
 }
 
 /** A line as it is drawn, and the thin one of the time before. */
-function drawnOf(line: TrendLine) {
+function drawnOf(line: TrendLine, beforeName: string) {
   const own = { line, isBefore: false, series: { name: line.name, values: line.values } };
   if (line.valuesBefore === null) return [own];
-  const name = `${line.name}, previous period`;
+  const name = `${line.name}, ${beforeName.toLowerCase()}`;
   return [own, { line, isBefore: true, series: { name, values: line.valuesBefore, isBefore: true } }];
 }
 
@@ -270,7 +292,7 @@ function columnsOf(
   const figure = (line: TrendLine, value: number | null, isBefore: boolean) => (
     <FigureLink
       text={number(value)}
-      label={`${number(value)}: show people, ${line.name}${isBefore ? ', previous period' : ''}`}
+      label={`${number(value)}: show people, ${line.name}${isBefore ? `, ${comparedName(compare).toLowerCase()}` : ''}`}
       act={list !== null && line.part !== null && value ? () => list(line, isBefore, null) : undefined}
     />
   );
@@ -288,7 +310,7 @@ function columnsOf(
     ...own,
     numberColumn(
       'before',
-      'Previous period',
+      comparedName(compare),
       ({ before }) => before,
       (before, line) => figure(line, before, true),
     ),
