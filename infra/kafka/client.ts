@@ -86,6 +86,8 @@ class KafkaLoginError extends Error {
 }
 
 const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|ALTNAME/;
+/** Node's words; Kafka takes the greeting for a request that is too long. */
+const HUNG_UP = /disconnected before secure TLS connection/;
 
 /** What is wrong with a login or a certificate, where that is why there is no connection; else the error as it is. */
 function explainLogin(error: unknown): unknown {
@@ -102,8 +104,9 @@ function explainLogin(error: unknown): unknown {
       const why = "the brokers' certificate is not trusted (KAFKA_TLS_CA_FILE, names in KAFKA_BROKERS)";
       return new KafkaLoginError('kafka_certificate_untrusted', `${why}: ${message}`, error);
     }
-    if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
-      return new KafkaLoginError('kafka_not_tls', `KAFKA_TLS is true, and the brokers speak no TLS: ${message}`, error);
+    if (code === 'EPROTO' || code === 'ERR_SSL_WRONG_VERSION_NUMBER' || HUNG_UP.test(message)) {
+      const why = 'KAFKA_TLS is true, and the brokers end the handshake, as those do that speak no TLS';
+      return new KafkaLoginError('kafka_not_tls', `${why}: ${message}`, error);
     }
   }
   return error;
