@@ -1,6 +1,7 @@
 // The certificate that a server shows, for `svc doctor`.
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 
 export interface CertificateFacts {
@@ -15,9 +16,9 @@ const TIMEOUT_MS = 5_000;
 /** @param ca Its authority, in PEM; null: those of the system. @throws where nobody answers with TLS. */
 export function readCertificate(host: string, port: number, ca: string | null): Promise<CertificateFacts> {
   return new Promise((resolve, reject) => {
-    const authority = ca === null ? {} : { ca };
+    const more = { ...(ca !== null && { ca }), ...(isIP(host) === 0 && { servername: host }) };
     // What is not trusted is told, and nothing is sent.
-    const socket = connect({ host, port, servername: host, rejectUnauthorized: false, ...authority }, () => {
+    const socket = connect({ host, port, rejectUnauthorized: false, ...more }, () => {
       const { valid_to: validTo } = socket.getPeerCertificate();
       // An Error, though its type says otherwise.
       const reason = socket.authorizationError as unknown as { code?: string } | string | null | undefined;
