@@ -11,6 +11,7 @@ import { type KafkaConfig, partsConfig } from '#infra/config/service_config.ts';
 import { createKafka, openKafka, withAdmin } from '#infra/kafka/client.ts';
 import { explicitPartitioner } from '#infra/kafka/producers.ts';
 import { applyAcls } from '#infra/kafka/provision.ts';
+import { setScram } from '#infra/kafka/scram.ts';
 import {
   credentialsOf,
   credentialsPath,
@@ -22,10 +23,9 @@ import { planKafka } from '#services/local/parts/kafka.ts';
 import { choosePorts, LocalPart } from '#services/local/parts/part.ts';
 import { installParts, type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { planRedis } from '#services/local/parts/redis.ts';
-import { runTool } from '#services/local/parts/tools.ts';
 import { runCommand } from '#test/harness/command.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
-import { quiet } from '#test/harness/kafka.ts';
+import { kafkaOf, quiet } from '#test/harness/kafka.ts';
 import { NOWHERE } from '#test/harness/own_parts.ts';
 import { discard } from '#test/harness/parts.ts';
 import { type RunningService, startService } from '#test/harness/service.ts';
@@ -100,22 +100,14 @@ async function startBroker(program: JavaProgram): Promise<{ plain: string; secur
   const part = new LocalPart(plan, () => undefined);
   running.parts.push(part);
   await part.start();
-  // As docs/operations.md has it.
-  for (const user of [ADMIN, 'svc_quota']) {
-    const config = `SCRAM-SHA-512=[password=${password}]`;
-    const words = [
-      '--bootstrap-server',
-      plain,
-      '--alter',
-      '--add-config',
-      config,
-      '--entity-type',
-      'users',
-      '--entity-name',
-      user,
-    ];
-    await runTool(program.java.path, ['-cp', join(program.folder, '*'), 'kafka.admin.ConfigCommand', ...words]);
-  }
+  const owned = {
+    [ADMIN]: password,
+    svc_quota: credentialsOf(credentialsPath(dir, 'kafka'), users)['svc_quota'] ?? '',
+  };
+  const scram = Object.entries(owned).map(([user, its]) => ({
+    ...{ user, mechanism: 'scram-sha-512' as const, password: its },
+  }));
+  await setScram(kafkaOf(plain), scram, randomBytes);
   return { plain, secure };
 }
 
@@ -218,7 +210,7 @@ test('the service runs on parts that ask for TLS and a login, each process with 
 }, async () => {
   const dataDir = join(dir, 'service');
   mkdirSync(join(dataDir, 'kafka'), { recursive: true });
-  // With these each process is a user of its own, by PLAIN; what provisions is the administrator, by SCRAM.
+  // With these each process is a user of its own, whom the administrator gives its password.
   writeFileSync(listenersPath(dataDir), JSON.stringify({ brokers: brokers.secure, saslBrokers: brokers.secure }));
   writeFileSync(credentialsPath(dataDir, 'kafka'), readFileSync(credentialsPath(dir, 'kafka')));
   const service = await startService(dataDir, { env, timeoutMs: START_MS });
@@ -254,10 +246,14 @@ test('what keeps a client out is said: a wrong password, an unknown authority, n
   expect(output).not.toContain(wrong);
 });
 
-test('a process may do what its rights say, by SCRAM as well, and no more', { timeout: 120_000 }, async () => {
+test('a process may do what its rights say, by SCRAM, and no more', { timeout: 120_000 }, async () => {
   const users = LOCAL_PROCESS_USERS.filter(({ user }) => user === 'svc_quota');
   await applyAcls(createKafka(asUser(ADMIN), 'test', quiet), users, 'svc');
-  const session = await openKafka(asUser('svc_quota'), 'test', quiet);
+  const session = await openKafka(
+    asUser('svc_quota', credentialsOf(credentialsPath(dir, 'kafka'), [])['svc_quota']),
+    'test',
+    quiet,
+  );
   const producer = session.kafka.producer({ createPartitioner: explicitPartitioner, retry: { retries: 0 } });
   try {
     await producer.connect();
