@@ -1,6 +1,16 @@
 // New passwords at Kafka, Redis and ClickHouse, and in the files that processes have their variables of.
 
-import { chmodSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Type } from 'typebox';
@@ -108,7 +118,7 @@ async function rotateIn(part: LoginPart, folder: string, { env, say }: Ports): P
     if (part === 'clickhouse') await renewSources(plan, files, env);
     for (const { path: file, text } of files) {
       const changed = withPasswords(part, text, plan);
-      if (changed !== text) writeWhole(file, changed, statSync(file).mode);
+      if (changed !== text) writeWhole(file, changed);
     }
     rmSync(path);
   } finally {
@@ -251,10 +261,14 @@ function filesIn(folder: string): EnvFile[] {
 
 const planPath = (folder: string, part: LoginPart): string => join(folder, `${part}.${ROTATION_FILE}`);
 
-/** Writes a file whole or not at all. */
-function writeWhole(path: string, text: string, mode = 0o600): void {
+/** Writes a file whole or not at all: for its owner alone, or for those whom the one in its place is for. */
+function writeWhole(path: string, text: string): void {
+  const before = statSync(path, { throwIfNoEntry: false });
   writeFileSync(`${path}.new`, text, { mode: 0o600 });
-  chmodSync(`${path}.new`, mode);
+  if (before !== undefined) {
+    chownSync(`${path}.new`, before.uid, before.gid);
+    chmodSync(`${path}.new`, before.mode & 0o7777);
+  }
   renameSync(`${path}.new`, path);
 }
 
