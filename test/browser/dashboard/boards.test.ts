@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withTraffic } from './harness/overview_answers.ts';
 import { type StubApi, siteOf, startStubApi } from './harness/stub_api.ts';
@@ -78,6 +79,22 @@ test('a question without a zone is of that of the site, or of UTC, and the perio
   };
   expect(await from(null, '4 Mar')).toBe(String(Date.UTC(2026, 2, 4)));
   expect(await from('Asia/Tokyo', '5 Mar')).toBe(String(Date.UTC(2026, 2, 3, 15)));
+});
+
+test('a chart is saved as an image with its title, its lines and its zone', async () => {
+  const { page, context, faults } = await dashboard.visit(AT, withBoard('Asia/Tokyo'));
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'PNG of Trends' }).click();
+  const download = await saved;
+  expect(download.suggestedFilename()).toBe('trends.png');
+  const bytes = await readFile(await download.path());
+  expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+  const shown = await page.locator('.chart-canvas').boundingBox();
+  // Beside the chart there is room for a margin, and above it for the title and a line.
+  expect(bytes.readUInt32BE(16)).toBe(Math.round(shown?.width ?? 0) + 24);
+  expect(bytes.readUInt32BE(20)).toBe(Math.round(shown?.height ?? 0) + 60);
+  expect(faults).toEqual([]);
+  await context.close();
 });
 
 test('a saved question is opened, changed and saved over by its name, or as a new one', async () => {

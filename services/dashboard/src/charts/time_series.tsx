@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { theme } from '../browser_storage.ts';
-import { intervalStart, number } from '../format.ts';
+import { idOf, intervalStart, number } from '../format.ts';
 import { laterStart, type Period } from '../period.ts';
+import { Button } from '../ui/button.tsx';
 import { ChartTable, colourOf, type Series, ZoneNote } from './chart_table.tsx';
 import type { Drawing } from './uplot_chart.ts';
 
@@ -38,6 +39,12 @@ export function TimeSeries(props: TimeSeriesProps) {
   const hasPoints = onPoint !== undefined;
   const last = starts.at(-1);
   const hasRunning = last !== undefined && laterStart(last, interval, 1, timeZone) > Date.now();
+  const save = async (): Promise<void> => {
+    const [first, end] = [starts[0] ?? 0, last ?? 0].map((start) => intervalStart(start, interval, timeZone));
+    const { saveChart } = await import('./chart_image.ts');
+    if (host.current !== null)
+      await saveChart(host.current, series, `${title}, ${first} – ${end}, ${timeZone}`, idOf(title));
+  };
   // Colours are read when it is drawn, so another scheme draws it anew.
   useEffect(() => {
     if (draw === null || host.current === null) return undefined;
@@ -62,7 +69,17 @@ export function TimeSeries(props: TimeSeriesProps) {
         )}
       </ul>
       <div class="chart-canvas" aria-hidden="true" ref={host} style={{ height: `${heightPx}px` }} />
-      <ZoneNote zone={timeZone} />
+      <div class="row">
+        <ZoneNote zone={timeZone} />
+        <Button
+          kind="small quiet"
+          icon="download"
+          label="PNG"
+          aria-label={`PNG of ${title}`}
+          disabled={draw === null}
+          onClick={save}
+        />
+      </div>
       <ChartTable
         caption={title}
         starts={starts}

@@ -14,7 +14,7 @@ export interface Drawing {
   onPoint?: (series: number, interval: number) => void;
 }
 
-const AXIS_FONT_PX = 11;
+export const AXIS_FONT_PX = 11;
 /** Least room for the name of an interval, by its characters, and between two of them. */
 const CHARACTER_PX = 6;
 const GAP_PX = 20;
@@ -102,7 +102,7 @@ function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
 }
 
 /** A colour as the canvas takes it: light-dark() is worked out by an element that has it. */
-function resolved(host: HTMLElement, name: string): string {
+export function resolved(host: HTMLElement, name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${name})`;
   host.append(probe);
