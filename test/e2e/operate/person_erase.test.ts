@@ -83,6 +83,74 @@ test('who is erased by e-mail is gone from the tables, comes back by no late eve
   expect(row?.person).toBe(basePersonId(site.site, 'account-2'));
 });
 
+/** Every second one is erased: what it is like and is not it stays. */
+const HOSTILE = [
+  ...[
+    'o\'brien"; --',
+    'o\'brien"; ---',
+    'caf\u00e9',
+    'cafe\u0301',
+    'CaseId',
+    'caseid',
+    '\u{1f600}\u{10ffff}',
+    '\u{1f600}',
+  ],
+  ...[sha256Hex('x'), sha256Hex('x').toUpperCase(), basePersonId('shop', 'x'), 'p_', '{site:String}', '{site:UInt8}'],
+  ...['back\\0slash', 'back\\\\0slash', '%41bc', 'Abc', 'x'.repeat(200), 'x'.repeat(199)],
+];
+
+test('ids that look like something else are erased as they were sent, and nobody of a like id or of another site', {
+  timeout: 120_000,
+}, async () => {
+  const [own, other] = [await makeSite(service), await makeSite(service)];
+  // Longer than an id may be in a call of ours.
+  const longId = `${'\u{1f600}y'.repeat(500)} `;
+  const event = { type: 'track', event: 'seen', userId: longId, messageId: 'one' };
+  const segment = await fetch(`${edge}/v1/batch`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${own.serverKey}:`)}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ batch: [event] }),
+  });
+  expect(segment.status).toBe(200);
+  for (const { serverKey } of [own, other]) {
+    const answer = await postEvents(
+      edge,
+      serverKey,
+      HOSTILE.map((distinct_id) => newEvent({ distinct_id })),
+    );
+    expect(answer).toMatchObject({ body: { accepted: HOSTILE.length } });
+  }
+  const idsOf = async ({ site: site_id }: TestSite): Promise<string[]> => {
+    const query = 'SELECT distinct_id FROM event_rows WHERE site_id = {site_id:String}';
+    const rows = await select<{ distinct_id: string }>(clickhouse, query, { site_id });
+    return rows.map(({ distinct_id }) => distinct_id).sort();
+  };
+  await until(
+    'own',
+    () => idsOf(own),
+    (ids) => ids.length === HOSTILE.length + 1,
+  );
+  const all = await until(
+    'all',
+    () => idsOf(other),
+    (ids) => ids.length === HOSTILE.length,
+  );
+  expect(all).toEqual(HOSTILE.toSorted());
+  const erasures = await Promise.all(
+    [longId, ...HOSTILE.filter((_, at) => at % 2 === 0)].map((id) =>
+      own.settings.run<ErasureItem>('person', 'erase', '--site', own.site, `--distinct-id=${id}`, '--detach'),
+    ),
+  );
+  for (const { erasure_id } of erasures) {
+    const done = await own.settings.run<ErasureItem>('erasure', 'show', erasure_id, '--site', own.site, '--wait');
+    expect(done.erased).toContainEqual({ place: 'event_rows', count: 1 });
+  }
+  expect(await idsOf(own)).toEqual(HOSTILE.filter((_, at) => at % 2 === 1).sort());
+  expect(await idsOf(other)).toEqual(HOSTILE.toSorted());
+  await own.close();
+  await other.close();
+});
+
 test('a site that is erased is gone with its keys and its rows, what comes of it is refused, and another one keeps its own', {
   timeout: 120_000,
 }, async () => {
