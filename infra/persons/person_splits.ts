@@ -46,7 +46,11 @@ export function createPersonSplits({ session, registry, redis, warehouse, cluste
   async function edgesOf(siteId: string, persons: ReadonlySet<string>): Promise<IdentityLink[]> {
     const codec = await codecOf();
     const edges = new Map<string, IdentityLink>();
-    await readTopic(session, TOPICS.links, async ({ value }) => {
+    await readTopic(session, TOPICS.links, async ({ key, value }) => {
+      if (value === null) {
+        edges.delete(key?.toString('utf8') ?? '');
+        return;
+      }
       const read = await codec.decode(value);
       if (!read.ok || read.value.kind !== 'edge' || read.value.site_id !== siteId) return;
       if (persons.has(read.value.person_id)) edges.set(linkKey(read.value), read.value);

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type IdentityConfig, identityConfig } from '#infra/config/stage_config.ts';
 import { failpoint } from '#infra/failpoint.ts';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
@@ -138,11 +139,21 @@ async function openPersons(
         },
       });
 
+    // A record is there beside what deleted it until the topic is compacted, and would be taught by itself.
+    const deleted = new Set<string>();
+    await readAll(TOPICS.links, async ({ key, value }) => {
+      if (value === null) {
+        const [siteId = '', , person = ''] = (key?.toString('utf8') ?? '').split('/');
+        if (!suppressed.isErasedPerson(siteId, person)) deleted.add(digestOf(key));
+      } else if (deleted.size > 0) deleted.delete(digestOf(key));
+      return [];
+    });
     let undecided = 0;
     for (const isOfPass of RESTORE_PASSES) {
       if (isOfPass === isUndecided && undecided === 0) continue;
       undecided = 0;
-      await readAll(TOPICS.links, async ({ value }) => {
+      await readAll(TOPICS.links, async ({ key, value }) => {
+        if (value === null || (deleted.size > 0 && deleted.has(digestOf(key)))) return [];
         const link = await links.decode(value);
         if (!link.ok || suppressed.isErasedPerson(link.value.site_id, link.value.person_id)) return [];
         if (isUndecided(link.value)) undecided++;
@@ -169,6 +180,9 @@ async function openPersons(
     },
   };
 }
+
+/** Of keys there may be millions. */
+const digestOf = (key: Buffer | null): string => hash('sha256', key ?? '', 'base64').slice(0, 16);
 
 async function restoreItems(store: IdentityIndex, siteId: string, ones: readonly RestoreItem[]): Promise<void> {
   const links = ones.flatMap(({ link }) => (link === undefined ? [] : [link]));

@@ -73,3 +73,25 @@ test('identity keeps apart after Redis was emptied whom somebody has split', { t
   expect(after.map((person) => person?.person_id)).toEqual([own, other]);
   await warehouse.close();
 });
+
+test('identity knows nobody after Redis was emptied whose links were deleted from their topic', {
+  timeout: TEST_MS,
+}, async () => {
+  const at = world();
+  await startStage(at, 'identity').ready;
+  const [email, phone] = ['a'.repeat(64), 'b'.repeat(64)];
+  const laptop = await identified(at, 'forgotten-laptop', email, phone);
+  expect((await identified(at, 'forgotten-tablet', email, null))?.person_id).toBe(laptop?.person_id);
+  const stays = await identified(at, 'stays', 'c'.repeat(64), null);
+  const { site_id } = events('who', ['any'])[0] ?? { site_id: '' };
+  const persons = ['forgotten-laptop', 'forgotten-tablet'].map((id) => basePersonId(site_id, id));
+  const links = await recordsOn(at.session.config.brokers, TOPICS.links);
+  const theirs = links.filter(({ key }) => persons.some((person) => key?.includes(person)));
+  expect(theirs.length).toBeGreaterThan(4);
+  const messages = theirs.map(({ key, partition }) => ({ key, partition, value: null }));
+  await at.producer.send({ topic: TOPICS.links, acks: -1, messages });
+  await at.redis.flushall();
+  const next = await identified(at, 'next', email, phone);
+  expect(next?.person_id).toBe(basePersonId(site_id, 'next'));
+  expect((await identified(at, 'stays-too', 'c'.repeat(64), null))?.person_id).toBe(stays?.person_id);
+});
