@@ -62,6 +62,7 @@ const site = record('Site', 'What events are of.', {
   outcome_days: optional(nullable(int(), 'Days that outcomes of deliveries and inventories are kept, likewise.')),
   time_zone: optional(nullable(string(), 'IANA name of the zone whose days are counted; null: UTC.')),
   week_start: optional(nullable(string(), 'The day on which weeks begin: monday, saturday or sunday; null: monday.')),
+  person_days: optional(nullable(int(), 'Days after their last event that persons are kept; null: until erased.')),
 });
 export type Site = ValueOf<typeof site>;
 

@@ -293,12 +293,16 @@ function consentProblems(defaults: readonly ConsentDefault[]): Problem[] {
 
 /** A hundred years. */
 export const KEPT_DAYS_MAX = 36_500;
+/** Topics of events may hold an event for 16 days, and what Redis lost is made again of them: whoever is in it is not forgotten. */
+export const PERSON_DAYS_MIN = 30;
+
+const KEPT_DAYS_MIN = { event_days: 1, outcome_days: 1, person_days: PERSON_DAYS_MIN } as const;
 
 function retentionProblems(site: Site): Problem[] {
-  return (['event_days', 'outcome_days'] as const).flatMap((field) => {
-    const days = site[field] ?? null;
-    const fits = days === null || (Number.isInteger(days) && days >= 1 && days <= KEPT_DAYS_MAX);
-    return unless(fits, 'days_malformed', field, `is a whole number of days from 1 to ${KEPT_DAYS_MAX}`);
+  return (['event_days', 'outcome_days', 'person_days'] as const).flatMap((field) => {
+    const [days, least] = [site[field] ?? null, KEPT_DAYS_MIN[field]];
+    const fits = days === null || (Number.isInteger(days) && days >= least && days <= KEPT_DAYS_MAX);
+    return unless(fits, 'days_malformed', field, `is a whole number of days from ${least} to ${KEPT_DAYS_MAX}`);
   });
 }
 

@@ -77,6 +77,12 @@ const SITE_OPTIONS = [
     textOrNull,
   ),
   option('week-start <DAY>', 'monday, saturday or sunday ("" for monday)', 'week_start', textOrNull),
+  option(
+    'person-days <DAYS>',
+    'Days after their last event that persons are kept, from 30 ("" for the default: until erased)',
+    'person_days',
+    readDays,
+  ),
   option('definitions-file <FILE>', 'JSON array of event definitions, in place of all (- is stdin)'),
 ];
 

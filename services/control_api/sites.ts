@@ -5,7 +5,12 @@ import { MONTH_PATTERN } from '#pipelines/quota/month.ts';
 import { ROLES } from '#pipelines/settings/access.ts';
 import { WEEK_STARTS } from '#pipelines/settings/calendar.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
-import { BUSINESS_CATEGORIES, KEPT_DAYS_MAX, KEY_RATE_LIMIT_MAX } from '#pipelines/settings/validate.ts';
+import {
+  BUSINESS_CATEGORIES,
+  KEPT_DAYS_MAX,
+  KEY_RATE_LIMIT_MAX,
+  PERSON_DAYS_MIN,
+} from '#pipelines/settings/validate.ts';
 import { BLOCK_RULE_KINDS } from '#schemas/setting.ts';
 import {
   allOptional,
@@ -120,6 +125,11 @@ const settable = {
   week_start: nullable(Type.Enum([...WEEK_STARTS]), {
     description: 'The day on which weeks begin; null: monday',
     ...refusedAs('week_start_unknown'),
+  }),
+  person_days: nullable(Type.Integer({ minimum: PERSON_DAYS_MIN, maximum: KEPT_DAYS_MAX }), {
+    description:
+      'Days after their last event for which it is kept who a person is: their identifiers, and which visitors they are; null: until they are erased',
+    ...refusedAs('days_malformed'),
   }),
 };
 

@@ -164,6 +164,7 @@ function blankSite(siteId: string): Site {
     outcome_days: null,
     time_zone: null,
     week_start: null,
+    person_days: null,
   };
 }
 

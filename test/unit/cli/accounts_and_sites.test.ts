@@ -76,6 +76,7 @@ describe('sites', () => {
       outcome_days: null,
       time_zone: null,
       week_start: null,
+      person_days: null,
     });
   });
 
@@ -84,7 +85,7 @@ describe('sites', () => {
     const words =
       'site create new --account acme --name New --mode offline --category travel --country be --clarity abcd1234 ' +
       '--gtm GTM-ABC1234 --domain T.New.Example --domain bücher.example --block ip=10.0.0.0/8 ' +
-      '--block property:plan=a=b --identify-event sign_up --identify-event login --event-days 90 ' +
+      '--block property:plan=a=b --identify-event sign_up --identify-event login --event-days 90 --person-days 400 ' +
       '--consent-default eea=denied --consent-default else=granted ' +
       '--tag consent_required=on --tag inventory=off';
     await expectDone(shop.svc(words));
@@ -115,6 +116,7 @@ describe('sites', () => {
       outcome_days: null,
       time_zone: null,
       week_start: null,
+      person_days: 400,
     });
   });
 

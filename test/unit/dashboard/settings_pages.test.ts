@@ -62,6 +62,7 @@ test('only what was changed of a site is sent, and an emptied field is null', ()
     ...{ name: 'Shop', mode: 'online', business_category: 'other', default_country: 'AT', identify_events: null },
     ...{ clarity_project_id: null, gtm_container_id: null, event_days: null, outcome_days: 90 },
     ...{ time_zone: null, week_start: null },
+    person_days: 400,
     consent_defaults: [{ country: 'EEA', consent: 'denied' }],
   } as SiteItem;
   const draft = generalDraft(site);
@@ -73,9 +74,10 @@ test('only what was changed of a site is sent, and an emptied field is null', ()
       { country: null, consent: 'granted' },
     ],
   });
-  expect(generalChange({ ...draft, eventDays: '30', outcomeDays: '' }, site)).toEqual({
+  expect(generalChange({ ...draft, eventDays: '30', outcomeDays: '', personDays: ' ' }, site)).toEqual({
     event_days: 30,
     outcome_days: null,
+    person_days: null,
   });
   expect(generalChange({ ...draft, country: ' ', identifyEvents: 'login\n\nsign_up ' }, site)).toEqual({
     default_country: null,

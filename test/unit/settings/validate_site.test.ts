@@ -35,7 +35,8 @@ describe('a site', () => {
     [{ default_country: 'UK' }, ['country_unknown default_country']],
     [{ default_country: 'BEL' }, ['country_unknown default_country']],
     [{ default_country: '' }, ['country_unknown default_country']],
-    [{ event_days: 1, outcome_days: 36_500 }, []],
+    [{ event_days: 1, outcome_days: 36_500, person_days: 30 }, []],
+    [{ event_days: 90, person_days: 400 }, []],
     [
       {
         consent_defaults: [
@@ -65,6 +66,8 @@ describe('a site', () => {
     [{ week_start: 'tuesday' }, ['week_start_unknown week_start']],
     [{ event_days: 0 }, ['days_malformed event_days']],
     [{ outcome_days: 1.5 }, ['days_malformed outcome_days']],
+    [{ person_days: 29 }, ['days_malformed person_days']],
+    [{ person_days: 36_501 }, ['days_malformed person_days']],
     [{ clarity_project_id: 'a"b' }, ['clarity_id_malformed clarity_project_id']],
     [{ gtm_container_id: 'GTM-abc' }, ['gtm_id_malformed gtm_container_id']],
     [{ gtm_container_id: 'G-ABC1234' }, ['gtm_id_malformed gtm_container_id']],

@@ -24,6 +24,7 @@ const SITE = {
     outcome_days: null,
     time_zone: null,
     week_start: null,
+    person_days: null,
     event_definitions: [],
     tag: { ...TAG, inventory: true },
   },

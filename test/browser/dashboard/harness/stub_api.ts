@@ -70,6 +70,7 @@ export function siteOf(site_id: string, name: string): object {
       outcome_days: null,
       time_zone: null,
       week_start: null,
+      person_days: null,
       event_definitions: [],
       tag: { ...tag, inventory: true },
     },

@@ -20,6 +20,7 @@ export interface GeneralDraft {
   outcomeDays: string;
   timeZone: string;
   weekStart: NonNullable<SiteItem['week_start']>;
+  personDays: string;
 }
 
 export const CATEGORIES: readonly { value: SiteItem['business_category']; label: string }[] = [
@@ -49,6 +50,7 @@ export const generalDraft = (site: SiteItem): GeneralDraft => ({
   outcomeDays: String(site.outcome_days ?? ''),
   timeZone: site.time_zone ?? API_ZONE,
   weekStart: site.week_start ?? 'monday',
+  personDays: String(site.person_days ?? ''),
 });
 
 const EVERY_OTHER = 'else';
@@ -85,6 +87,7 @@ export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
     outcome_days: daysOrNull(draft.outcomeDays),
     time_zone: zoneOrNull(draft.timeZone),
     week_start: draft.weekStart === 'monday' ? null : draft.weekStart,
+    person_days: daysOrNull(draft.personDays),
   } satisfies SiteChange;
   const changed = Object.entries(after).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(site[name as keyof typeof after]),

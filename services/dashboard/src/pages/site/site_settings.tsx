@@ -38,6 +38,7 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
   outcomeDays: 'Days delivery outcomes are kept',
   timeZone: 'Time zone',
   weekStart: 'First day of the week',
+  personDays: 'Days persons are kept after their last event',
 };
 
 export function GeneralForm(props: SitePartProps) {
@@ -98,6 +99,11 @@ const GeneralFields = ({ field }: { field: ReturnType<typeof textFields<GeneralD
       />
       <TextField label={`${NAMES.outcomeDays} (optional)`} {...field('outcomeDays', 'outcome_days')} />
     </div>
+    <TextField
+      label={`${NAMES.personDays} (optional)`}
+      hint="At least 30. Who sent nothing for so long is forgotten, and new when they return; events stay for their own days. Empty, the default: persons are kept until erased."
+      {...field('personDays', 'person_days')}
+    />
   </>
 );
 
