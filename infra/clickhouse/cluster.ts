@@ -21,6 +21,7 @@ const SHARDED_BY: Record<string, string> = {
   event_rows: 'cityHash64(site_id, distinct_id)',
   person_links: 'cityHash64(site_id, cityHash64(person_id))',
   person_splits: 'cityHash64(site_id)',
+  person_seen: 'cityHash64(site_id, person_hash)',
   // That of the links which they are made of.
   merged_persons: 'key',
   quota_usage: 'cityHash64(account_id, partition)',

@@ -48,6 +48,22 @@ const SENT_MAX = 5_000;
 /** What was noted before, and forgotten since, is no block that the server has had; on a cluster it is on every shard when noted. */
 const NOTED = { ...SIGNS_OF_LIFE, async_insert: 0, insert_deduplicate: 0, distributed_foreground_insert: 1 } as const;
 
+/** Notes whom statements that delete rows are about. @throws WarehouseError */
+export async function noteErasing(warehouse: Warehouse, subjects: readonly ErasedSubject[]): Promise<void> {
+  // What is said by nobody is empty in the rows: it is nobody's.
+  const named = subjects.filter(({ value }) => value !== '');
+  // Not by a statement, whose text may be kept.
+  await insertRows(warehouse, 'erasing', named, NOTED);
+}
+
+/** @throws WarehouseError */
+export async function forgetErasing(warehouse: Warehouse, cluster: Cluster | null): Promise<void> {
+  const local = localTable('erasing', cluster);
+  await everywhere(warehouse, cluster, ({ server, on }) =>
+    run(server, `TRUNCATE TABLE ${local}${on}`, {}, SIGNS_OF_LIFE),
+  );
+}
+
 export type PersonEraser = ReturnType<typeof createPersonEraser>;
 
 /**
@@ -58,22 +74,12 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
   const selectLong = <Row>(query: string): Promise<Row[]> => select(warehouse, query, {}, SIGNS_OF_LIFE);
   const deletion = createRowDeletion(warehouse, cluster, DELETED, 'erasing');
 
-  async function forget(): Promise<void> {
-    const local = localTable('erasing', cluster);
-    await everywhere(warehouse, cluster, ({ server, on }) =>
-      run(server, `TRUNCATE TABLE ${local}${on}`, {}, SIGNS_OF_LIFE),
-    );
-  }
-
   /** Notes whom it is about, and the events that are theirs, beside those that were so before; of another batch nothing stays. */
   async function begin(subjects: readonly ErasedSubject[]): Promise<void> {
     const ids = [...new Set(subjects.map(({ erasure_id }) => erasure_id))];
     const others = 'SELECT 1 FROM erasing WHERE erasure_id NOT IN {ids:Array(String)} LIMIT 1';
-    if ((await select(warehouse, others, { ids }, SIGNS_OF_LIFE)).length > 0) await forget();
-    // What is said by nobody is empty in the rows: it is nobody's.
-    const named = subjects.filter(({ value }) => value !== '');
-    // Not by a statement, whose text may be kept.
-    await insertRows(warehouse, 'erasing', named, NOTED);
+    if ((await select(warehouse, others, { ids }, SIGNS_OF_LIFE)).length > 0) await forgetErasing(warehouse, cluster);
+    await noteErasing(warehouse, subjects);
     for (const [kind, column] of Object.entries(COLUMN_OF)) {
       const limit = kind === 'person' ? '' : 'AND least(timestamp, received_at) <= until';
       const theirs = `SELECT DISTINCT site_id, erasure_id, 'event', toString(event_hash), until FROM event_rows
@@ -144,7 +150,7 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
     /** Forgets whom it was about, and loads the persons again that queries resolve by. */
     async end(): Promise<void> {
       await reloadPersons(warehouse, cluster);
-      await forget();
+      await forgetErasing(warehouse, cluster);
     },
   };
 }
@@ -154,7 +160,7 @@ const events = (database: string): string =>
   `SELECT site_id, toUInt64(value) FROM ${database}.erasing WHERE kind = 'event'`;
 
 /** Which rows of each table are those of the persons. */
-const DELETED = {
+export const DELETED = {
   delivery_outcomes: (database) => `(site_id, cityHash64(event_id)) IN (${events(database)})`,
   duplicates: (database) => `(site_id, cityHash64(event_id)) IN (${events(database)})`,
   repeated_events: (database) => `(site_id, event_hash) IN (${events(database)})`,
@@ -165,6 +171,8 @@ const DELETED = {
   merged_persons: (database) =>
     `key IN (SELECT cityHash64(site_id, cityHash64(value)) FROM ${database}.erasing WHERE kind = 'person')
        OR actor IN (SELECT cityHash64(value) FROM ${database}.erasing WHERE kind = 'person')`,
+  person_seen: (database) =>
+    `(site_id, person_hash) IN (SELECT site_id, cityHash64(value) FROM ${database}.erasing WHERE kind = 'person')`,
   event_rows: (database) =>
     `(site_id, arrived_person_id) IN (${persons(database)}) OR (site_id, event_hash) IN (${events(database)})`,
 } as const satisfies Record<string, (database: string) => string>;

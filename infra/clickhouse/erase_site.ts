@@ -17,7 +17,7 @@ const MERGED = 'merged_persons';
 /** Those that name the site; in this order, as what was merged is found by its links. */
 export const SITE_TABLES = [
   ...['delivery_outcomes', 'duplicates', 'repeated_events', 'inventory'],
-  ...['person_links', 'person_splits', 'event_rows'],
+  ...['person_links', 'person_splits', 'person_seen', 'event_rows'],
 ] as const;
 type SiteTable = (typeof SITE_TABLES)[number];
 

@@ -40,6 +40,15 @@ export const DEDUP = Type.Object({
   }),
 });
 
+const NIGHT = Type.Object({
+  personMergeHour: integer('PERSON_MERGE_HOUR', {
+    default: 3,
+    maximum: 23,
+    description:
+      'Hour (UTC) of writing merged persons into rows, deleting old rows and, in erasure, forgetting persons; for both.',
+  }),
+});
+
 export const WAREHOUSE = Type.Object({
   blockRowsMax: integer('WAREHOUSE_BLOCK_ROWS', {
     default: 100_000,
@@ -66,11 +75,7 @@ export const WAREHOUSE = Type.Object({
     maximum: DAYS_MAX,
     description: 'The same for delivery outcomes and inventory, and for duplicates below 30.',
   }),
-  personMergeHour: integer('PERSON_MERGE_HOUR', {
-    default: 3,
-    maximum: 23,
-    description: 'Hour (UTC) of writing merged persons into rows, and deleting old rows.',
-  }),
+  ...NIGHT.properties,
 });
 
 /** What control allows when a site's URL is saved, and delivery when it calls it. */
@@ -131,6 +136,7 @@ export function erasureProcess(names: readonly string[]) {
   return Type.Object({
     ...ANY_PROCESS.properties,
     ...EGRESS.properties,
+    ...NIGHT.properties,
     secretsKeys: SECRETS.secretsKeys,
     identitySecret: SECRETS.identitySecret,
     deliveryBaseUrls: deliveryBaseUrls(names),

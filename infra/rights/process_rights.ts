@@ -58,7 +58,7 @@ export const REDIS_COMMANDS = [
 const INDEX_COMMANDS = ['get', 'set', 'del', 'hset', 'hgetall', 'pexpire'];
 
 const DICTIONARIES = ['merged_persons_base', 'merged_persons_recent'];
-const PERSON_TABLES = 'person_links person_splits merged_persons';
+const PERSON_TABLES = 'person_links person_splits merged_persons person_seen';
 const AGING = ['event_rows', 'delivery_outcomes', 'inventory', 'duplicates'];
 
 /** The rights of a process at the installation that delivers to `destinations`; `destination` is that of a delivery. */
@@ -252,7 +252,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     clickhouse: [
       { privileges: ['SELECT', 'dictGet'], on: ['*'] },
       { privileges: ['SELECT'], on: words('system.mutations system.dictionaries') },
-      { privileges: ['INSERT'], on: ['erasing'] },
+      { privileges: ['INSERT'], on: ['erasing', 'person_seen'] },
       { privileges: ['TRUNCATE'], on: ['erasing'] },
       {
         privileges: ['ALTER DELETE'],

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PersonEraser } from '#infra/clickhouse/erase_persons.ts';
 import type { SiteEraser } from '#infra/clickhouse/erase_site.ts';
+import type { UnseenPersons } from '#infra/clickhouse/unseen_persons.ts';
 import { failpoint } from '#infra/failpoint.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { topicOffsets } from '#infra/kafka/offsets.ts';
@@ -13,6 +14,7 @@ import type { FollowedErasures } from '#infra/persons/erasure_topic.ts';
 import type { LinkPlace, PersonData } from '#infra/persons/person_data.ts';
 import { hasPassed, type TopicEnds } from '#infra/redelivery/replay_topics.ts';
 import type { PersonIndexEraser, SiteKeyEraser } from '#infra/redis/indexes/erase_persons.ts';
+import type { IdentityIndex } from '#infra/redis/indexes/identity_index.ts';
 import type { RecordSeal } from '#infra/secrets/seal.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { inPhase } from '#pipelines/erasure/erasure.ts';
@@ -23,7 +25,7 @@ import type { NoticeSender } from './notices.ts';
 export interface ErasureParts {
   session: KafkaSession;
   erasures: Pick<FollowedErasures, 'all' | 'codec' | 'readNow'>;
-  settings: Pick<SettingsTable, 'destination' | 'site'>;
+  settings: Pick<SettingsTable, 'destination' | 'site' | 'sites'>;
   adapters: readonly Adapter[];
   seal: RecordSeal;
   data: Pick<PersonData, 'resolve' | 'links' | 'linksOfSite'>;
@@ -31,8 +33,12 @@ export interface ErasureParts {
   siteKeys: SiteKeyEraser;
   rows: PersonEraser;
   siteRows: SiteEraser;
+  unseen: UnseenPersons;
+  persons: Pick<IdentityIndex, 'groupsOf'>;
   notices: NoticeSender;
   identitySecret: Buffer;
+  /** Of the day in UTC, after which persons are looked for whom their sites keep no longer. */
+  sweepHour: number;
   logger: Logger;
   nowMs(): number;
 }
@@ -87,7 +93,7 @@ export async function waitFor({ parts, log, batch }: Work, phase: Erasure['phase
 }
 
 /** What has to be done with a topic, before rows are deleted that come of it. */
-const READERS = [
+export const READERS = [
   ['identity', TOPICS.unique],
   ['identity', TOPICS.redeliverIdentity],
   ['warehouse', TOPICS.identified],
@@ -98,18 +104,23 @@ const READERS = [
   ['warehouse', TOPICS.inventory],
 ] as const;
 
-/** Waits until stages have passed all that their topics have by now; false where another one leads. */
-export async function havePassed(
-  work: Work,
-  readers: readonly (readonly [stage: string, topic: string])[],
-  phase: Erasure['phase'],
-): Promise<boolean> {
-  const { session } = work.parts;
-  const marks: [group: string, topic: string, ends: TopicEnds][] = [];
+type Readers = readonly (readonly [stage: string, topic: string])[];
+
+/** Up to where topics are at one moment, with the groups that read them. */
+export type ReaderEnds = [group: string, topic: string, ends: TopicEnds][];
+
+export async function endsOf({ session }: Pick<ErasureParts, 'session'>, readers: Readers): Promise<ReaderEnds> {
+  const marks: ReaderEnds = [];
   for (const [stage, topic] of readers) {
     marks.push([session.groupOf(stage), topic, await topicOffsets(session.admin, topic)]);
   }
-  for (const [group, topic, ends] of marks) {
+  return marks;
+}
+
+/** Waits until stages have passed all that their topics have by now; false where another one leads. */
+export async function havePassed(work: Work, readers: Readers, phase: Erasure['phase']): Promise<boolean> {
+  const { session } = work.parts;
+  for (const [group, topic, ends] of await endsOf(work.parts, readers)) {
     while (!(await hasPassed(session, group, topic, ends))) {
       if (!work.leads()) return false;
       await waitFor(work, phase, topic);

@@ -39,6 +39,7 @@ import {
   waitFor,
 } from './erasure_log.ts';
 import { noticesOf, sealedAnew } from './notices.ts';
+import { createPersonSweep } from './person_sweep.ts';
 import { eraseSite } from './site_erasure.ts';
 
 /** After a failure; most are of a part that is away. */
@@ -74,13 +75,16 @@ export async function runErasures(
   };
   // Keys change with a start: what is told later is sealed by the new one then.
   let isFirst = true;
+  const sweep = createPersonSweep(parts);
 
   async function work(): Promise<void> {
     while (!isStopping) {
       let pauseMs = POLL_MS;
-      if (leads() && (isFirst || isDue())) {
+      if (!leads()) sweep.reset();
+      else {
         try {
-          await carryOn(parts, leads, rest);
+          if (isFirst || isDue()) await carryOn(parts, leads, rest);
+          else await sweep.step(() => leads() && !isDue());
           isFirst = false;
         } catch (error) {
           logger.warn({ err: error }, 'erasure interrupted, trying again');

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { createWarehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
 import { createPersonEraser } from '#infra/clickhouse/erase_persons.ts';
 import { createSiteEraser } from '#infra/clickhouse/erase_site.ts';
+import { createUnseenPersons } from '#infra/clickhouse/unseen_persons.ts';
 import { erasureConfig } from '#infra/config/stage_config.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
 import { followErasures } from '#infra/persons/erasure_topic.ts';
 import { createPersonData } from '#infra/persons/person_data.ts';
 import { createPersonIndexEraser, createSiteKeyEraser } from '#infra/redis/indexes/erase_persons.ts';
+import { createIdentityStore } from '#infra/redis/indexes/identity_index.ts';
 import { createRecordSeal, parseKeyRing } from '#infra/secrets/seal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { openRedis, openSecondaryRedis, openSettings, runProcess } from '#services/stage/runtime.ts';
@@ -17,7 +19,7 @@ const NAMES = DESTINATIONS.map(({ name }) => name);
 
 /**
  * Requests on person.erasures -> tombstones on identity.links, deletions in Redis and ClickHouse, receipts on person.erasures,
- * destinations that are told.
+ * destinations that are told. And persons whom their sites keep no longer are forgotten.
  */
 runProcess(
   'erasure',
@@ -58,6 +60,7 @@ runProcess(
           notices,
           seal,
           identitySecret,
+          sweepHour: config.personMergeHour,
           logger,
           nowMs: Date.now,
         },
@@ -66,6 +69,8 @@ runProcess(
         siteKeys: createSiteKeyEraser(redis, secondary),
         rows: createPersonEraser(warehouse, config.parts.clickhouseCluster),
         siteRows: createSiteEraser(warehouse, config.parts.clickhouseCluster),
+        unseen: createUnseenPersons(warehouse, config.parts.clickhouseCluster),
+        persons: createIdentityStore(redis),
       },
       fatal,
     );

@@ -13,6 +13,8 @@ import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { createRunningQueries } from '#infra/clickhouse/queries/running_queries.ts';
 import { dropAgedOfSites, keepDays } from '#infra/clickhouse/retention.ts';
+import { createUnseenPersons } from '#infra/clickhouse/unseen_persons.ts';
+import { wholeGroups } from '#pipelines/erasure/retention.ts';
 import { clickhouseChecks } from '#services/cli/doctor/clickhouse_checks.ts';
 import { type ClickhouseShards, startClickhouseShards } from '#test/harness/clickhouse_shards.ts';
 import { eventRow } from '#test/harness/event_row.ts';
@@ -133,6 +135,43 @@ test('a block is on its shards once, whichever server is given it, and so is wha
   await insertBlock(warehouse, 'event_rows', 'again', newer);
   for (const server of warehouse.servers) await server.command({ query: 'OPTIMIZE TABLE event_rows_local FINAL' });
   expect(await countOf(warehouse, 'event_rows')).toBe(VISITORS);
+});
+
+test('who was seen is put together from both shards, and who was not is forgotten on both', async () => {
+  const { warehouse, url } = await open('unseen');
+  await migrate(warehouse, url, shards.cluster);
+  const { site_id } = sampleEvent();
+  const nowMs = Date.now();
+  const digits = Array.from({ length: 10 }, (_, digit) => String(digit));
+  const link = (person: string, target: string) => ({
+    ...{ site_id, person_id: P(person), target: P(target), first_seen: 0, version: 1 },
+  });
+  // Of 1 and 2 that one is seen whom they are part of not.
+  const links = [...digits.map((digit) => link(digit, digit)), link('a', '1'), link('b', '2')];
+  await insertBlock(warehouse, 'person_links', 'links', links);
+  await insertBlock(warehouse, 'event_rows', 'old', rowsFor({ received_at: nowMs - 90 * DAY_MS }));
+  const recent = ['4', '6', 'a', 'b'].map((letter, at) =>
+    eventRow({
+      coordinate: { partition: 1, offset: at, index: 0 },
+      person: { person_id: P(letter), identifiers: null },
+      event: sampleEvent({ event_id: `new${at}`, distinct_id: `n${at}`, received_at: nowMs }),
+    }),
+  );
+  await insertBlock(warehouse, 'event_rows', 'new', recent);
+  const unseen = createUnseenPersons(warehouse, shards.cluster);
+  await unseen.note(site_id, 0);
+  await unseen.noteOthers(site_id, nowMs);
+  const times = { seenBeforeMs: nowMs - 30 * DAY_MS, nowMs };
+  const found = wholeGroups(await unseen.unseen(site_id, times.seenBeforeMs, '', 100), 100);
+  expect(found.map(({ leader }) => leader)).toEqual(['0', '3', '5', '7', '8', '9'].map(P));
+  for (const what of ['besides', 'links'] as const) {
+    await unseen.begin(what, site_id, found, times);
+    await until('the deletion', unseen.underWay, (running) => running.size === 0);
+  }
+  await unseen.end();
+  expect([await countOf(warehouse, 'person_links'), await countOf(warehouse, 'merged_persons')]).toEqual([6, 6]);
+  expect(await unseen.unseen(site_id, times.seenBeforeMs, '', 100)).toEqual([]);
+  expect(await countOf(warehouse, 'event_rows')).toBe(VISITORS + recent.length);
 });
 
 test('events that stand there twice are found, on one shard and on two', async () => {

@@ -2,7 +2,7 @@
 -- remembered of the site's visitors, in the same slot. ARGV[1]: JSON list of persons, who are all of whom they are one with. ARGV[2]: JSON list
 -- of keyed identifiers. With '0' as ARGV[3] nothing is erased: it answers who holds each identifier, '' where nobody does. With '1' or '2'
 -- it erases what is known of these persons; it answers {'grown', others} and erases nothing where they are one with others
--- by now, else {'erased', how many keys}. Answers 'lost' where something that was known may be missing. Keys: identity.lua.
+-- by now, else {'erased', how many keys}; with ARGV[4], milliseconds since 1970, {'late'} after that. Answers 'lost' where something that was known may be missing. Keys: identity.lua.
 if not is_whole(KEYS[1]) then return 'lost' end
 local prefix, memory = KEYS[2], ARGV[3] == '1' and KEYS[3]
 local persons, nodes = cjson.decode(ARGV[1]), cjson.decode(ARGV[2])
@@ -19,6 +19,8 @@ if ARGV[3] == '0' then
   for at, node in ipairs(nodes) do holders[at] = redis.call('GET', prefix .. 'n:' .. node) or '' end
   return holders
 end
+
+if ARGV[4] and now_ms() > tonumber(ARGV[4]) then return { 'late' } end
 
 local is_theirs, leaders, others = {}, {}, {}
 for _, person in ipairs(persons) do is_theirs[person] = true end

@@ -2,7 +2,7 @@ import { createIndexScript, unlinkWhere, withRedisErrors } from '../client.ts';
 import type { Redis } from '../connection.ts';
 import { identityKeys, separateMemory } from './identity_keys.ts';
 
-/** What came of erasing persons: how many keys went, or with whom else they have become one, and nothing is erased. */
+/** What came of erasing persons: how many keys went, or with whom else they have become one, and nothing is erased; nor where it is too late. */
 export type IndexErased = { ok: true; keys: number } | { ok: false; others: string[] };
 
 /** Asks only, erases with what is remembered in the same Redis, or without it. */
@@ -22,9 +22,14 @@ export function createPersonIndexEraser(redis: Redis, secondary: Redis = redis) 
     ...[keys.indexOf(siteId), keys.personsOf(siteId)],
     ...(mode === '1' ? [keys.memoriesOf(siteId)] : []),
   ];
-  const call = (siteId: string, persons: readonly string[], nodes: readonly string[], mode: Mode) =>
-    script.run(keysOf(siteId, mode), [JSON.stringify(persons), JSON.stringify(nodes), mode]);
+  const call = (siteId: string, persons: readonly string[], nodes: readonly string[], mode: Mode, ...until: number[]) =>
+    script.run(keysOf(siteId, mode), [JSON.stringify(persons), JSON.stringify(nodes), mode, ...until]);
   return {
+    /** Milliseconds since 1970 UTC by the clock of Redis. */
+    async nowMs(): Promise<number> {
+      const [atSeconds = 0, micros = 0] = (await withRedisErrors(redis.time())).map(Number);
+      return atSeconds * 1_000 + Math.floor(micros / 1_000);
+    },
     /** Who of a site holds each keyed identifier; null where nobody does. */
     async holdersOf(siteId: string, nodes: readonly string[]): Promise<(string | null)[]> {
       if (nodes.length === 0) return [];
@@ -33,11 +38,18 @@ export function createPersonIndexEraser(redis: Redis, secondary: Redis = redis) 
     /**
      * @param persons All who are one, as derived from distinct ids.
      * @param nodes All keyed identifiers that they were seen with.
+     * @param until After which nothing is erased, by the clock of Redis: what was decided may be wrong by then. Left out: it never is.
      */
-    async erase(siteId: string, persons: readonly string[], nodes: readonly string[]): Promise<IndexErased> {
+    async erase(
+      siteId: string,
+      persons: readonly string[],
+      nodes: readonly string[],
+      ...until: [] | [untilMs: number]
+    ): Promise<IndexErased> {
       const mode = secondary === redis ? '1' : '2';
-      const [outcome, found] = (await call(siteId, persons, nodes, mode)) as ['grown', string[]] | ['erased', number];
-      if (outcome === 'grown') return { ok: false, others: found };
+      type Outcome = ['grown', string[]] | ['erased', number] | ['late'];
+      const [outcome, found] = (await call(siteId, persons, nodes, mode, ...until)) as Outcome;
+      if (outcome !== 'erased') return { ok: false, others: found ?? [] };
       let keys = Number(found);
       if (secondary !== redis) {
         // Last: whoever is interrupted erases both again.

@@ -10,6 +10,7 @@ import { type FollowedErasures, followErasures } from '#infra/persons/erasure_to
 import { createRegistry } from '#infra/registry/schema_registry.ts';
 import { followSettings } from '#infra/settings/follow_settings.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
+import { keepsPersonsForDays } from '#pipelines/erasure/retention.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { createControlClient, httpTransport } from '#services/control_api/client.ts';
 import { provision } from '#services/stage/provision.ts';
@@ -247,7 +248,7 @@ async function startAsNeeded(
   // A process that nobody has asked for takes no memory on a small machine.
   const waiting = [
     { spec: replaySpec(env), isAsked: () => table.replays().length > 0 },
-    { spec: erasureSpec(env), isAsked: () => erasures.size > 0 },
+    { spec: erasureSpec(env), isAsked: () => erasures.size > 0 || table.sites().some(keepsPersonsForDays) },
   ];
   setInterval(() => {
     void startConfigured();

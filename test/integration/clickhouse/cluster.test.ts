@@ -49,6 +49,7 @@ test('each table is replicated on each shard under the window of its tokens, and
     'quota_usage',
     'inventory',
     'erasing',
+    'person_seen',
   ]);
   for (const [index, name] of names.entries()) {
     expect(replicated[index]).toMatch(/ replicated_deduplication_window = \d+/);

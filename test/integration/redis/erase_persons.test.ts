@@ -37,9 +37,12 @@ test('nothing of erased persons is left, what others have stays, and who has bec
 
   expect(await eraser.holdersOf(site, ['theirs', 'nobodys'])).toEqual([laptop, null]);
   expect(await eraser.erase(site, [laptop], ['theirs'])).toEqual({ ok: false, others: [phone] });
+  const nowMs = await eraser.nowMs();
+  expect(new Date(nowMs).getUTCFullYear()).toBe(new Date().getUTCFullYear());
+  expect(await eraser.erase(site, [laptop, phone], ['theirs'], nowMs - 1)).toEqual({ ok: false, others: [] });
   expect((await keysOf(site)).sort()).toEqual(before.sort());
 
-  const erased = await eraser.erase(site, [laptop, phone], ['theirs', 'others']);
+  const erased = await eraser.erase(site, [laptop, phone], ['theirs', 'others'], nowMs + 60_000);
   const left = await keysOf(site);
   expect(left.filter((key) => key.includes(laptop) || key.includes(phone) || key.endsWith('theirs'))).toEqual([]);
   expect(erased).toEqual({ ok: true, keys: before.length - left.length });

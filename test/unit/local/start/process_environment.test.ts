@@ -37,6 +37,7 @@ test.for([
       'IDENTITY_SECRET',
       'SECRETS_KEYS',
       'DELIVERY_META_BASE_URL',
+      'PERSON_MERGE_HOUR',
     ],
   ],
   ['shop', []],

@@ -1,0 +1,146 @@
+// When persons were last seen, by the rows of their events; and the deletion of what says who is whom of those who were not for long.
+
+import type { LinkedPerson, PersonGroup, SweepMarks } from '#pipelines/erasure/retention.ts';
+import { insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
+import { alterRows, type Cluster } from './cluster.ts';
+import { DELETED, forgetErasing, noteErasing } from './erase_persons.ts';
+import { listed } from './merge_persons.ts';
+import { reloadPersons } from './person_dictionaries.ts';
+import { createRowDeletion } from './row_deletion.ts';
+
+/** As `person_hash` it is no person's. */
+const MARK = 0;
+/** Marks a site whose persons were not yet looked through to the end. */
+const BEGUN_SECONDS = 1;
+
+/** Statements over all persons of a site leave cores to others. */
+const GENTLY = { ...SIGNS_OF_LIFE, max_threads: 2 } as const;
+const NOTED = { ...GENTLY, async_insert: 0, insert_deduplicate: 0, distributed_foreground_insert: 1 } as const;
+
+const seconds = (ms: number): number => Math.floor(ms / 1000);
+
+/** When they were seen is forgotten behind their links: these would else be of people of whom nothing is known, and stay. */
+const TABLES = { besides: ['person_splits', 'merged_persons'], links: ['person_links', 'person_seen'] } as const;
+
+export type UnseenPersons = ReturnType<typeof createUnseenPersons>;
+
+/** Each step may be repeated, also by another process. Everything throws WarehouseError. */
+export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | null) {
+  /** Links that are newer than those who were found came since: their persons have returned. */
+  function deletionOf(version: number, seenBeforeMs: number) {
+    const isOld = `version <= ${Math.floor(version)}`;
+    const conditions = {
+      person_splits: (database: string) => `${DELETED.person_splits(database)} AND ${isOld}`,
+      merged_persons: (database: string) =>
+        `key IN (SELECT cityHash64(site_id, cityHash64(value)) FROM ${database}.erasing WHERE kind = 'person') AND ${isOld}`,
+      person_links: (database: string) => `(${DELETED.person_links(database)}) AND ${isOld}`,
+      person_seen: (database: string) =>
+        `${DELETED.person_seen(database)} AND toUnixTimestamp(seen_at) < ${seconds(seenBeforeMs)}`,
+    };
+    return createRowDeletion(warehouse, cluster, conditions, 'erasing');
+  }
+
+  async function mark(siteId: string, atSeconds: number): Promise<void> {
+    await insertRows(warehouse, 'person_seen', [{ site_id: siteId, person_hash: MARK, seen_at: atSeconds }], NOTED);
+  }
+
+  return {
+    marks: async (): Promise<SweepMarks> => {
+      const rows = await select<{ site: string; at: number }>(
+        warehouse,
+        `SELECT site_id AS site, toFloat64(toUnixTimestamp(max(seen_at))) AS at FROM person_seen WHERE person_hash = ${MARK} GROUP BY site`,
+        {},
+        GENTLY,
+      );
+      return new Map(rows.map(({ site, at }) => [site, at * 1000]));
+    },
+    /** Says that all who were seen up to then are noted, and that whoever was not for long is forgotten. */
+    done: (siteId: string, atMs: number): Promise<void> => mark(siteId, seconds(atMs)),
+    /** Forgets when anybody of some sites was seen. */
+    async forgetSites(siteIds: readonly string[]): Promise<void> {
+      if (siteIds.length === 0) return;
+      const change = `DELETE WHERE site_id IN (${listed(siteIds)}) SETTINGS mutations_sync = 2`;
+      await alterRows(warehouse, cluster, 'person_seen', change, SIGNS_OF_LIFE);
+    },
+    /** Notes of everybody with links when something last arrived of them, as far as that was since then; milliseconds since 1970 UTC. */
+    async note(siteId: string, sinceMs: number): Promise<void> {
+      await mark(siteId, BEGUN_SECONDS);
+      const query = `INSERT INTO person_seen (site_id, person_hash, seen_at)
+        SELECT {site:String}, person_hash, toDateTime(max(received_at), 'UTC') FROM event_rows
+        WHERE site_id = {site:String} AND received_at >= fromUnixTimestamp64Milli({since:Int64}, 'UTC')
+          AND person_hash GLOBAL IN (SELECT cityHash64(person_id) FROM person_links WHERE site_id = {site:String})
+        GROUP BY person_hash`;
+      await run(warehouse, query, { site: siteId, since: Math.max(0, Math.floor(sinceMs)) }, NOTED);
+    },
+    /**
+     * Who is linked and has no events any more by which it could be said when they were seen counts as seen now; once, as it is noted
+     * then.
+     */
+    async noteOthers(siteId: string, nowMs: number): Promise<void> {
+      const query = `INSERT INTO person_seen (site_id, person_hash, seen_at)
+        SELECT {site:String}, leader, toDateTime({now:UInt32}, 'UTC') FROM (
+          SELECT cityHash64(target) AS leader, cityHash64(person_id) AS person_hash FROM person_links FINAL
+          WHERE site_id = {site:String}) AS links
+        GROUP BY leader
+        HAVING countIf(person_hash GLOBAL IN (SELECT person_hash FROM person_seen WHERE site_id = {site:String})) = 0`;
+      await run(warehouse, query, { site: siteId, now: seconds(nowMs) }, NOTED);
+    },
+    /**
+     * Persons none of whom was seen since `beforeMs`, with all who are one with them, in the order of their leaders behind `after`.
+     * Of whom nothing is noted is not among them.
+     */
+    unseen: (siteId: string, beforeMs: number, after: string, limit: number): Promise<LinkedPerson[]> =>
+      select<LinkedPerson>(
+        warehouse,
+        `SELECT person_id AS person, target AS leader, toFloat64(version) AS version FROM person_links FINAL
+         WHERE site_id = {site:String} AND target > {after:String} AND cityHash64(target) GLOBAL IN (
+           SELECT hash FROM (
+             SELECT cityHash64(target) AS hash, cityHash64(person_id) AS person_hash FROM person_links FINAL
+             WHERE site_id = {site:String}) AS links
+           GLOBAL INNER JOIN (
+             SELECT person_hash, max(seen_at) AS seen FROM person_seen WHERE site_id = {site:String} GROUP BY person_hash) AS seen
+           USING (person_hash)
+           GROUP BY hash HAVING max(seen) < toDateTime({before:UInt32}, 'UTC'))
+         ORDER BY leader, person LIMIT {limit:UInt32}`,
+        { site: siteId, before: Math.max(0, seconds(beforeMs)), after, limit },
+        GENTLY,
+      ),
+    /**
+     * Begins to delete what says who is whom of persons of a site; their events stay. Their links are deleted last, as by them the
+     * persons are found again where somebody is killed before. To be called when nothing of the kind is under way.
+     */
+    async begin(
+      what: 'besides' | 'links',
+      siteId: string,
+      groups: readonly PersonGroup[],
+      { seenBeforeMs, nowMs }: { seenBeforeMs: number; nowMs: number },
+    ): Promise<void> {
+      const shared = { erasure_id: `unseen.${siteId}`, site_id: siteId, kind: 'person', until: nowMs } as const;
+      await forgetErasing(warehouse, cluster);
+      await noteErasing(
+        warehouse,
+        groups.flatMap(({ persons }) => persons.map((value) => ({ ...shared, value }))),
+      );
+      const newest = groups.reduce((most, { version }) => Math.max(most, version), 0);
+      const deletion = deletionOf(newest, seenBeforeMs);
+      for (const table of TABLES[what]) await deletion.begin(table);
+    },
+    /** The tables from which rows are still being deleted, on any server, each with whether that fails. */
+    underWay: () => deletionOf(0, 0).underWay(),
+    /** Begins to forget when those were seen who have no links any more: somebody was killed between the two. */
+    async tidy(siteId: string) {
+      const isOf = `site_id = ${listed([siteId])}`;
+      const isLinked = (database: string): string =>
+        `person_hash IN (SELECT cityHash64(person_id) FROM ${database}.person_links WHERE ${isOf})`;
+      const person_seen = (database: string): string =>
+        `${isOf} AND person_hash != ${MARK} AND NOT (${isLinked(database)})`;
+      const deletion = createRowDeletion(warehouse, cluster, { person_seen }, `AND person_hash != ${MARK} AND NOT`);
+      await deletion.begin('person_seen');
+    },
+    /** Forgets whom it was about, and loads the persons again that queries resolve by. */
+    async end(): Promise<void> {
+      await reloadPersons(warehouse, cluster);
+      await forgetErasing(warehouse, cluster);
+    },
+  };
+}

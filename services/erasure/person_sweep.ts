@@ -1,0 +1,236 @@
+// Forgets persons of whom nothing came for as long as their site keeps persons: in slices, between which erasures have their turn.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { failpoint } from '#infra/failpoint.ts';
+import { openFencedProducer } from '#infra/kafka/producers.ts';
+import type { FoundLink } from '#infra/persons/person_data.ts';
+import { hasPassed } from '#infra/redelivery/replay_topics.ts';
+import { isOpen, restUntil } from '#pipelines/erasure/erasure.ts';
+import {
+  type DueSweep,
+  dueSweep,
+  keepsPersonsForDays,
+  lapsedSites,
+  type PersonGroup,
+  stillUnseen,
+  wholeGroups,
+} from '#pipelines/erasure/retention.ts';
+import { isOfNode } from '#schemas/records.ts';
+import {
+  areDeleted,
+  type ErasureLog,
+  type ErasureParts,
+  endsOf,
+  READERS,
+  type ReaderEnds,
+  tombstonesOf,
+  type Work,
+} from './erasure_log.ts';
+
+const DAY_MS = 86_400_000;
+const LOOK_MS = 10_000;
+/** Persons of a slice, which are in memory with their links. */
+const SLICE = 50_000;
+/** Persons whom Redis is asked of while all others wait, and groups whose links go in one transaction. */
+const TOGETHER = 200;
+/** Clocks may differ by this: of edges, and of this host and Redis. */
+const CLOCKS_MS = 10 * 60_000;
+/** So long after it was looked who was seen, nobody is forgotten by it any more: who stood still meanwhile knows nothing of later events. */
+const DECIDED_MS = 10 * 60_000;
+/** By then Redis has written down what it deleted: a restart would else bring back what is found by nothing any more. */
+const WRITTEN_MS = 5_000;
+
+class ClockDiffersError extends Error {
+  readonly code = 'clock_differs';
+}
+
+/** Of one site. */
+interface Sweep extends DueSweep {
+  begunMs: number;
+  /** What stages have to pass first, so that all that came before is stored. */
+  ends: ReaderEnds;
+  isNoted: boolean;
+  /** The leader of the last group that was looked at. */
+  after: string;
+  restUntilMs: number;
+  forgotten: number;
+}
+
+export type PersonSweep = ReturnType<typeof createPersonSweep>;
+
+/**
+ * What is under way is known in memory alone: whoever comes next begins anew, and finds whoever is not forgotten yet. Of a slice
+ * Redis goes first, then records of identity.links, then rows, of which links go last: by these persons are found.
+ */
+export function createPersonSweep(parts: ErasureParts) {
+  const { session, settings, unseen, logger, nowMs } = parts;
+  let sweep: Sweep | null = null;
+  let lookAtMs = 0;
+  /** Whether any site keeps persons for some time, or did so when it was looked last: else nothing is asked of ClickHouse. */
+  let areAny = true;
+
+  async function next(): Promise<Sweep | null> {
+    const hadAny = areAny;
+    areAny = settings.sites().some(keepsPersonsForDays);
+    if (!areAny && !hadAny) return null;
+    // What is forgotten by a clock that is wrong is forgotten for good.
+    if (Math.abs((await parts.index.nowMs()) - nowMs()) > CLOCKS_MS) throw new ClockDiffersError();
+    const marks = await unseen.marks();
+    await unseen.forgetSites(lapsedSites(settings.sites(), marks));
+    const due = dueSweep(settings.sites(), marks, nowMs(), parts.sweepHour);
+    if (due === null) return null;
+    const begunMs = nowMs();
+    const ends = await endsOf(parts, READERS);
+    return { ...due, begunMs, ends, isNoted: false, after: '', restUntilMs: 0, forgotten: 0 };
+  }
+
+  /** Whether all that had come when the sweep began is stored. */
+  async function isStored({ ends }: Sweep): Promise<boolean> {
+    for (const [group, topic, marks] of ends) if (!(await hasPassed(session, group, topic, marks))) return false;
+    return true;
+  }
+
+  async function note({ siteId, sinceMs, begunMs }: Sweep): Promise<void> {
+    if (sinceMs === null) await unseen.forgetSites([siteId]);
+    await unseen.note(siteId, sinceMs ?? 0);
+    await unseen.noteOthers(siteId, begunMs);
+  }
+
+  async function step(leads: () => boolean): Promise<void> {
+    if (sweep === null) {
+      if (nowMs() < lookAtMs) return;
+      sweep = await next();
+      if (sweep === null) lookAtMs = nowMs() + LOOK_MS;
+      return;
+    }
+    const now = sweep;
+    if (settings.site(now.siteId)?.person_days !== now.days) {
+      sweep = null;
+      return;
+    }
+    if (nowMs() < now.restUntilMs || (!now.isNoted && !(await isStored(now)))) return;
+    if (!now.isNoted) await note(now);
+    now.isNoted = true;
+    if (await forgetSlice(parts, now, leads)) return;
+    await unseen.tidy(now.siteId);
+    await unseen.done(now.siteId, now.begunMs);
+    if (now.forgotten > 0) logger.info({ site: now.siteId, persons: now.forgotten }, 'persons forgotten');
+    sweep = null;
+  }
+
+  return {
+    /** Does the next step of what is due, if anything is. After a failure it all begins anew. */
+    async step(leads: () => boolean): Promise<void> {
+      try {
+        await step(leads);
+      } catch (error) {
+        sweep = null;
+        areAny = true;
+        lookAtMs = nowMs() + LOOK_MS;
+        logger.warn({ err: error }, 'persons not forgotten, trying again');
+      }
+    },
+    /** To be called where another one leads. */
+    reset(): void {
+      sweep = null;
+    },
+  };
+}
+
+/** False where there is nobody more to forget. */
+async function forgetSlice(parts: ErasureParts, sweep: Sweep, leads: () => boolean): Promise<boolean> {
+  const { session, erasures, data, unseen, nowMs } = parts;
+  const { siteId, begunMs, after } = sweep;
+  const seenBeforeMs = begunMs - sweep.days * DAY_MS;
+  const look = async (): Promise<PersonGroup[]> =>
+    wholeGroups(await unseen.unseen(siteId, seenBeforeMs, after, SLICE), SLICE);
+  const found = await look();
+  const last = found.at(-1);
+  if (last === undefined) return false;
+  const producer = await openFencedProducer(session.kafka, session.groupOf('erasure.run'));
+  try {
+    const log: ErasureLog = { now: await erasures.readNow(), producer, codec: erasures.codec };
+    // What is noted of whose rows are deleted is theirs until they are done.
+    if ([...log.now.values()].some((one) => isOpen(one) && (one.site || one.batch !== ''))) return true;
+    const links = await data.links(new Map([[siteId, new Set(found.flatMap(({ persons }) => persons))]]));
+    const untilMs = (await parts.index.nowMs()) + DECIDED_MS;
+    await unseen.note(siteId, begunMs - CLOCKS_MS);
+    const groups = stillUnseen(found, await look());
+    const work: Work = { parts, log, batch: () => [], leads };
+    const erased = await forgetInIndex(work, siteId, groups, links, untilMs);
+    const erasedMs = nowMs();
+    if (erased.length > 0 && !(await forgetRows(work, siteId, erased, { seenBeforeMs, nowMs: erasedMs }))) return true;
+    sweep.restUntilMs = restUntil(erasedMs, nowMs());
+    sweep.forgotten += erased.reduce((sum, { persons }) => sum + persons.length, 0);
+    sweep.after = last.leader;
+    return true;
+  } finally {
+    await producer.close();
+  }
+}
+
+/** Forgets them in Redis and identity.links; resolves to those who were: the others have become one with somebody meanwhile. */
+async function forgetInIndex(
+  { parts: { index }, log, leads }: Work,
+  siteId: string,
+  groups: readonly PersonGroup[],
+  links: readonly FoundLink[],
+  untilMs: number,
+): Promise<PersonGroup[]> {
+  const linksOf = Map.groupBy(links, ({ link }) => link.person_id);
+  const forgotten: PersonGroup[] = [];
+  for (let at = 0; at < groups.length && leads(); at += TOGETHER) {
+    const outcomes = await Promise.all(
+      groups.slice(at, at + TOGETHER).map(async (group) => {
+        const own = group.persons.flatMap((person) => linksOf.get(person) ?? []);
+        const nodes = own.flatMap(({ link }) => (isOfNode(link) ? [link.target] : []));
+        const { ok } = await index.erase(siteId, group.persons, [...new Set(nodes)], untilMs);
+        return ok ? [{ group, own }] : [];
+      }),
+    );
+    failpoint('erasure.step');
+    const erased = outcomes.flat();
+    if (erased.length > 0) await log.producer.appendAll(tombstonesOf(erased.flatMap(({ own }) => own)));
+    failpoint('erasure.step');
+    forgotten.push(...erased.map(({ group }) => group));
+  }
+  return forgotten;
+}
+
+/** False where another one leads. */
+async function forgetRows(
+  work: Work,
+  siteId: string,
+  groups: readonly PersonGroup[],
+  times: { seenBeforeMs: number; nowMs: number },
+): Promise<boolean> {
+  const { unseen, nowMs } = work.parts;
+  // Of somebody who was killed: nothing is begun beside it.
+  if (!(await areDeleted(work, unseen.underWay))) return false;
+  await unseen.begin('besides', siteId, groups, times);
+  if (!(await areDeleted(work, unseen.underWay))) return false;
+  failpoint('erasure.step');
+  const waitMs = times.nowMs + WRITTEN_MS - nowMs();
+  if (waitMs > 0) await sleep(waitMs);
+  const known = await knownOf(work.parts, siteId, groups);
+  const gone = groups.filter(({ persons }) => !persons.some((person) => known.has(person)));
+  if (gone.length > 0) await unseen.begin('links', siteId, gone, times);
+  if (!(await areDeleted(work, unseen.underWay))) return false;
+  failpoint('erasure.step');
+  await unseen.end();
+  return true;
+}
+
+/** Of whom something is known in Redis: they have returned, or Redis has lost that they were forgotten. Then their links are to stay. */
+async function knownOf(
+  { persons: store }: ErasureParts,
+  siteId: string,
+  groups: readonly PersonGroup[],
+): Promise<Set<string>> {
+  const persons = groups.flatMap((group) => group.persons);
+  const known = new Set<string>();
+  for (let at = 0; at < persons.length; at += TOGETHER) {
+    for (const { person } of await store.groupsOf(siteId, persons.slice(at, at + TOGETHER))) known.add(person);
+  }
+  return known;
+}

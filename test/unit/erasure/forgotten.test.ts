@@ -1,0 +1,290 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { LinkedPerson, PersonGroup } from '#pipelines/erasure/retention.ts';
+import type { ErasureParts } from '#services/erasure/erasure_log.ts';
+import { createPersonSweep } from '#services/erasure/person_sweep.ts';
+import { cases } from '#test/harness/environment.ts';
+
+const SITE = 'shop';
+const DAYS = 30;
+const DAY_MS = 86_400_000;
+const START_MS = Date.UTC(2026, 10, 20, 5);
+/** Between two looks at the clock: nothing is waited for. */
+const TICK_MS = 60_000;
+
+class Crash extends Error {}
+
+interface Plan {
+  /**
+   * Those who are one, with how many days ago something last came of one of them; null: their rows are gone, and so is when, unless it
+   * was noted before.
+   */
+  groups: readonly { persons: readonly string[]; days: number | null; noted?: number }[];
+  /** What comes of somebody at a step: only an event, or one that links them to somebody too. */
+  events: readonly { step: number; person: string; with?: string }[];
+  /** Steps in which the process dies: before or after their effect. */
+  crashes: ReadonlyMap<number, 'before' | 'after'>;
+  /** A step after which Redis restarts without what was deleted in the steps since the last look of its disk. */
+  restart?: number;
+}
+
+/** Everything that holds persons, in memory. */
+function world({ groups, events, crashes, restart }: Plan) {
+  let steps = 0;
+  let nowMs = START_MS;
+  let versions = 0;
+  /** By person, all who are one with them. */
+  const redis = new Map<string, Set<string>>();
+  const topic = new Set<string>();
+  const links = new Map<string, LinkedPerson>();
+  const rows: { person: string; atMs: number }[] = [];
+  const seen = new Map<string, number>();
+  let mark: number | null = null;
+  let unwritten: [string, Set<string>][] = [];
+
+  /** As identity learns it. */
+  function learn(one: string, other: string): void {
+    const all = new Set([...(redis.get(one) ?? [one]), ...(redis.get(other) ?? [other])]);
+    const [leader = one] = [...all].sort();
+    const version = ++versions;
+    for (const person of all) {
+      redis.set(person, all);
+      topic.add(`${person}/mail`);
+      links.set(person, { person, leader, version });
+    }
+  }
+  const leaderOf = (person: string): string => [...(redis.get(person) ?? [person])].sort()[0] ?? person;
+  function come({ person, with: other }: Plan['events'][number]): void {
+    if (other !== undefined) learn(person, other);
+    rows.push({ person: leaderOf(person), atMs: nowMs });
+  }
+  for (const { persons, days, noted } of groups) {
+    const [first = ''] = persons;
+    for (const person of persons) learn(first, person);
+    if (noted !== undefined) {
+      seen.set(first, START_MS - noted * DAY_MS);
+      mark = START_MS - DAY_MS;
+    }
+    if (days !== null) rows.push({ person: persons.at(-1) ?? first, atMs: START_MS - days * DAY_MS });
+  }
+
+  async function step<T>(effect: () => T): Promise<T> {
+    const dies = crashes.get(++steps);
+    for (const event of events) if (event.step === steps) come(event);
+    if (dies === 'before') throw new Crash();
+    const done = effect();
+    if (steps === restart) for (const [person, group] of unwritten) if (!redis.has(person)) redis.set(person, group);
+    if (dies === 'after') throw new Crash();
+    return done;
+  }
+
+  const producer = () => ({
+    ...{ connect: async () => undefined, disconnect: async () => undefined },
+    async transaction() {
+      const sent: string[] = [];
+      return {
+        ...{ isActive: () => true, abort: async () => undefined },
+        async send({ messages }: { messages: { key: string; value: null }[] }) {
+          sent.push(...messages.map(({ key }) => key));
+        },
+        commit: () =>
+          step(() => {
+            for (const key of sent) topic.delete(key);
+          }),
+      };
+    },
+  });
+  const unseenNow = (beforeMs: number): LinkedPerson[] => {
+    const ofLeader = Map.groupBy(links.values(), ({ leader }) => leader);
+    return [...ofLeader.values()]
+      .filter((ones) => ones.some(({ person }) => seen.has(person)))
+      .filter((ones) => Math.max(...ones.map(({ person }) => seen.get(person) ?? 0)) < beforeMs)
+      .flat()
+      .sort((a, b) => (`${a.leader}/${a.person}` < `${b.leader}/${b.person}` ? -1 : 1));
+  };
+  const parts = {
+    session: {
+      groupOf: (name: string) => name,
+      kafka: { producer },
+      admin: { fetchTopicOffsets: async () => [], fetchOffsets: async () => [] },
+    },
+    settings: { sites: () => [{ site_id: SITE, person_days: DAYS }], site: () => ({ person_days: DAYS }) },
+    erasures: { readNow: async () => new Map(), codec: {} },
+    notices: { sendDue: async () => undefined },
+    logger: {
+      info: () => undefined,
+      warn: ({ err }: { err: unknown }) => {
+        throw err;
+      },
+    },
+    sweepHour: 3,
+    nowMs: () => (nowMs += TICK_MS),
+    data: {
+      links: () =>
+        step(() =>
+          [...topic].map((key) => {
+            const [person_id = '', target = ''] = key.split('/');
+            return { key, partition: 0, link: { site_id: SITE, kind: 'edge', person_id, target } };
+          }),
+        ),
+    },
+    index: {
+      nowMs: async () => nowMs,
+      erase: (_: string, persons: readonly string[]) =>
+        step(() => {
+          const others = persons.flatMap((one) => [...(redis.get(one) ?? [])]).filter((one) => !persons.includes(one));
+          if (others.length > 0) return { ok: false, others };
+          for (const person of persons) {
+            const group = redis.get(person);
+            if (group !== undefined) unwritten.push([person, group]);
+            redis.delete(person);
+          }
+          return { ok: true, keys: 0 };
+        }),
+    },
+    persons: {
+      groupsOf: (_: string, persons: readonly string[]) => {
+        unwritten = [];
+        return step(() => persons.filter((person) => redis.has(person)).map((person) => ({ person })));
+      },
+    },
+    unseen: {
+      marks: async () => new Map(mark === null ? [] : [[SITE, mark]]),
+      done: (_: string, atMs: number) => step(() => (mark = atMs)),
+      forgetSites: async (sites: string[]) => {
+        if (sites.length > 0) seen.clear();
+      },
+      note: (_: string, sinceMs: number) =>
+        step(() => {
+          mark ??= 1_000;
+          for (const { person, atMs } of rows) {
+            if (atMs >= sinceMs && links.has(person)) seen.set(person, Math.max(seen.get(person) ?? 0, atMs));
+          }
+        }),
+      noteOthers: (_: string, atMs: number) =>
+        step(() => {
+          for (const [leader, ones] of Map.groupBy(links.values(), (one) => one.leader)) {
+            if (!ones.some(({ person }) => seen.has(person))) seen.set(leader, atMs);
+          }
+        }),
+      unseen: async (_: string, beforeMs: number, after: string, limit: number) =>
+        unseenNow(beforeMs)
+          .filter(({ leader }) => leader > after)
+          .slice(0, limit),
+      begin: (what: string, _: string, gone: readonly PersonGroup[], { seenBeforeMs }: { seenBeforeMs: number }) =>
+        step(() => {
+          const newest = Math.max(...gone.map(({ version }) => version));
+          for (const person of gone.flatMap(({ persons }) => persons)) {
+            if (what === 'besides') continue;
+            if ((links.get(person)?.version ?? Infinity) <= newest) links.delete(person);
+            if (!crashes.has(steps) && (seen.get(person) ?? Infinity) < seenBeforeMs) seen.delete(person);
+          }
+        }),
+      underWay: async () => new Map(),
+      tidy: () =>
+        step(() => {
+          for (const person of seen.keys()) if (!links.has(person)) seen.delete(person);
+        }),
+      end: () => step(() => undefined),
+    },
+  } as unknown as ErasureParts;
+  return { parts, redis, topic, links, seen, steps: () => steps, isDone: () => (mark ?? 0) > START_MS };
+}
+
+/** Swept by one process after the other, each of which may die. */
+async function swept(plan: Plan) {
+  const one = world(plan);
+  while (!one.isDone()) {
+    const sweep = createPersonSweep(one.parts);
+    try {
+      while (!one.isDone()) await sweep.step(() => true);
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error;
+    }
+  }
+  const { redis, topic, links } = one;
+  const left = {
+    redis: [...redis.keys()].sort(),
+    topic: [...topic].map((key) => key.split('/')[0] ?? '').sort(),
+    links: [...links.keys()].sort(),
+  };
+  return { ...one, left };
+}
+
+const all = (persons: string) => {
+  const names = persons.split('');
+  return { redis: names, topic: names, links: names };
+};
+
+const GROUPS: Plan['groups'] = [
+  { persons: ['a', 'b', 'c'], days: 31 },
+  { persons: ['d', 'e'], days: 29 },
+  { persons: ['f'], days: 400 },
+  { persons: ['g'], days: null },
+];
+/** Whose rows are gone, and when they were seen is noted. */
+const NOTED: Plan['groups'] = [
+  { persons: ['h', 'i'], days: null, noted: 33 },
+  { persons: ['j'], days: null, noted: 27 },
+];
+
+test('whatever step of a sweep the process dies in, the next one ends it: the unseen are gone, the others as they were', async () => {
+  const steps = (await swept({ groups: GROUPS, events: [], crashes: new Map() })).steps();
+  expect(steps).toBeGreaterThan(10);
+  for (let at = 1; at <= steps; at++) {
+    for (const when of ['before', 'after'] as const) {
+      const crashes = new Map([[at, when]]);
+      const { left, seen } = await swept({ groups: GROUPS, events: [], crashes });
+      expect([at, when, left]).toEqual([at, when, all('deg')]);
+      expect([...seen.keys()].sort()).toEqual(['e', 'g']);
+      const noted = await swept({ groups: [...GROUPS, ...NOTED].slice(3), events: [], crashes });
+      expect([at, when, noted.left]).toEqual([at, when, all('gj')]);
+      expect([...noted.seen.keys()].sort()).toEqual(['g', 'j']);
+    }
+  }
+});
+
+test('who is seen again before it was looked for the last time is not forgotten', async () => {
+  const { left } = await swept({ groups: GROUPS, events: [{ step: 3, person: 'a' }], crashes: new Map() });
+  expect(left).toEqual(all('abcdeg'));
+});
+
+test('a Redis that restarts without its last deletions leaves nobody whom no later sweep finds', async () => {
+  const { steps } = await swept({ groups: GROUPS, events: [], crashes: new Map() });
+  for (let restart = 1; restart <= steps(); restart++) {
+    const { redis, links } = await swept({ groups: GROUPS, events: [], crashes: new Map(), restart });
+    expect([restart, [...redis.keys()].filter((person) => !links.has(person))]).toEqual([restart, []]);
+  }
+});
+
+test('whoever returns at whatever moment is known everywhere or nowhere, and nobody else is touched', async () => {
+  const step = fc.integer({ min: 1, max: 40 });
+  const plans = fc.record({
+    events: fc.array(
+      fc.record(
+        { step, person: fc.constantFrom(...'abcdefgz'), with: fc.constantFrom(...'abcdefgz') },
+        { requiredKeys: ['step', 'person'] },
+      ),
+      { maxLength: 4 },
+    ),
+    crashes: fc
+      .array(fc.tuple(step, fc.constantFrom('before' as const, 'after' as const)), { maxLength: 4 })
+      .map((some) => new Map(some)),
+  });
+  await fc.assert(
+    fc.asyncProperty(plans, async ({ events, crashes }) => {
+      const { redis, topic, links } = await swept({ groups: GROUPS, events, crashes });
+      const found = new Set([...redis.keys(), ...[...topic].map((key) => key.split('/')[0] ?? '')]);
+      // By links later sweeps find whoever is known anywhere.
+      expect([...found].filter((person) => !links.has(person))).toEqual([]);
+      for (const person of 'deg') {
+        expect([person, redis.has(person), links.has(person), topic.has(`${person}/mail`)]).toEqual([
+          ...[person, true, true, true],
+        ]);
+      }
+      const came = new Set(events.flatMap((event) => [event.person, event.with]));
+      if (!came.has('f')) expect([redis.has('f'), links.has('f'), topic.has('f/mail')]).toEqual([false, false, false]);
+    }),
+    { numRuns: cases(300) },
+  );
+});
