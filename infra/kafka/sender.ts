@@ -1,6 +1,7 @@
 import type { Kafka, Producer } from 'kafkajs';
 import { createWatchdog } from '#infra/concurrency/time_limits.ts';
 import { COMPRESSION } from './client.ts';
+import { passes } from './consumer/group_consumer.ts';
 import { openLeaders } from './partition_leaders.ts';
 import { explicitPartitioner } from './producers.ts';
 
@@ -55,6 +56,8 @@ const SWEEP_MS = 50;
  */
 const REQUEST_INTERVAL_MS = 20;
 const NOT_ACKNOWLEDGED: SendResult = { ok: false, code: 'not_acknowledged' };
+/** `interrupted`: for a reason that may have passed by the next time. */
+type Produced = 'written' | 'interrupted' | 'failed';
 
 /**
  * One produce request holds what waits for the partitions that a broker leads, and a partition is in one open request at a
@@ -62,7 +65,7 @@ const NOT_ACKNOWLEDGED: SendResult = { ok: false, code: 'not_acknowledged' };
  *
  * A request of several partitions is sent once, as kafkajs can report a partition as written that it never wrote when it
  * retries such a request after a leader has moved. Where it fails each of its partitions is sent by itself, with the client's
- * retries; what it had written then stands twice, and dedup drops it.
+ * retries and more; what it had written then stands twice, and dedup drops it.
  *
  * A request that outlives the deadline keeps its partitions and its bytes until the client gives it up: what is held in
  * memory is always counted, and a partition that does not answer is not asked again and again.
@@ -81,6 +84,7 @@ export async function createSender(options: SenderOptions) {
   let madeMs = Number.NEGATIVE_INFINITY;
   let pause: NodeJS.Timeout | null = null;
   let isLearning = false;
+  let isStopped = false;
 
   function refusalOf(queue: PartitionQueue, bytes: number): SendRefusal | null {
     if (queuedBytes + bytes > queuedBytesMax) return { code: 'queue_full' };
@@ -125,35 +129,39 @@ export async function createSender(options: SenderOptions) {
   async function sendTogether(parts: readonly Part[]): Promise<void> {
     if (parts.length === 1) return sendAlone(parts[0] as Part);
     const result = await watchdog.watch('a produce request', () => produce(once, parts));
-    if (!result.ok) leaders.forget();
+    if (result !== 'written') leaders.forget();
     for (const part of parts) {
       // What nobody waits for any more is not sent again.
-      const isGivenUp = part[1].inFlight.every((entry) => entry.settle === null);
-      if (result.ok || isGivenUp) finish(part, result);
+      if (result === 'written' || isGivenUp(part)) finish(part, result);
       else void sendAlone(part);
     }
   }
 
+  /** As often as somebody waits for it: the client's retries end sooner than a leader is elected on a machine that is busy. */
   async function sendAlone(part: Part): Promise<void> {
-    finish(part, await watchdog.watch('a produce request', () => produce(retrying, [part])));
+    let result: Produced;
+    do {
+      result = await watchdog.watch('a produce request', () => produce(retrying, [part]));
+    } while (result === 'interrupted' && !isStopped && !isGivenUp(part));
+    finish(part, result);
   }
 
-  async function produce(producer: Producer, parts: readonly Part[]): Promise<SendResult> {
+  async function produce(producer: Producer, parts: readonly Part[]): Promise<Produced> {
     const messages = parts.flatMap(([partition, { inFlight }]) =>
       inFlight.map(({ value, headers }) => ({ partition, value, ...(headers && { headers }) })),
     );
     try {
       await producer.send({ topic, acks: -1, compression: COMPRESSION, timeout: deadlineMs, messages });
-      return { ok: true };
-    } catch {
+      return 'written';
+    } catch (error) {
       // Whether Kafka holds them is unknown: the sender of the request still has the events, and dedup drops what comes twice.
-      return NOT_ACKNOWLEDGED;
+      return error instanceof Error && passes(error) ? 'interrupted' : 'failed';
     }
   }
 
-  function finish([, queue]: Part, result: SendResult): void {
+  function finish([, queue]: Part, result: Produced): void {
     release(queue.inFlight);
-    for (const entry of queue.inFlight) settle(entry, result);
+    for (const entry of queue.inFlight) settle(entry, result === 'written' ? { ok: true } : NOT_ACKNOWLEDGED);
     queue.inFlight = [];
     schedule();
   }
@@ -193,6 +201,7 @@ export async function createSender(options: SenderOptions) {
     oldestMs: (): number => Math.max(0, options.nowMs() - Math.min(...[...queues.values()].map(sinceOf))),
     async stop(): Promise<void> {
       clearInterval(timer);
+      isStopped = true;
       await Promise.all([retrying.disconnect(), once.disconnect(), leaders.close()]);
     },
   };
@@ -219,6 +228,10 @@ function packed(parts: readonly Part[], bytesMax: number): Part[][] {
 
 function isReady({ waiting, inFlight }: PartitionQueue): boolean {
   return waiting.length > 0 && inFlight.length === 0;
+}
+
+function isGivenUp([, { inFlight }]: Part): boolean {
+  return inFlight.every((entry) => entry.settle === null);
 }
 
 function settle(entry: Waiting, result: SendResult): void {

@@ -8,7 +8,7 @@ const WATCHDOG_MS = 60_000;
 interface Broker {
   kafka: SenderOptions['kafka'];
   /** Open produce requests, oldest first: each is answered by calling it. `once`: the client does not try it again. */
-  open: { partitions: number[]; once: boolean; acknowledge(): void; fail(): void }[];
+  open: { partitions: number[]; once: boolean; acknowledge(): void; fail(name?: string): void }[];
 }
 
 const PARTITIONS = [0, 1, 2, 3];
@@ -25,7 +25,8 @@ function silentBroker(): Broker {
       new Promise<void>((resolve, reject) => {
         const partitions = [...new Set(messages.map(({ partition }) => partition))];
         const once = retry?.retries === 0;
-        open.push({ partitions, once, acknowledge: resolve, fail: () => reject(new Error('broker')) });
+        const fail = (name = 'Error'): void => reject(Object.assign(new Error('broker'), { name }));
+        open.push({ partitions, once, acknowledge: resolve, fail });
       }),
   });
   const partitions = PARTITIONS.map((partitionId) => ({ partitionId, leader: LEADERS[partitionId] }));
@@ -184,6 +185,21 @@ test('of a request of several partitions that fails each is sent by itself', asy
   open[3]?.fail();
   await vi.advanceTimersByTimeAsync(20);
   expect([zero?.(), one?.(), sender.queuedBytes()]).toEqual([{ ok: true }, REFUSED('not_acknowledged'), 10]);
+});
+
+test('what a cluster without a leader interrupts is sent again as long as somebody waits for it', async () => {
+  const { sender, open } = await start();
+  const sent = answerOf(sender.send(0, bytes(10)));
+  for (let tries = 1; tries <= 3; tries++) {
+    await vi.advanceTimersByTimeAsync(DEADLINE_MS / 4);
+    expect([open.length, sent()]).toEqual([tries, undefined]);
+    open.at(-1)?.fail('KafkaJSNumberOfRetriesExceeded');
+  }
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS);
+  expect([open.length, sent(), sender.queuedBytes()]).toEqual([4, REFUSED('not_acknowledged'), 10]);
+  open.at(-1)?.fail('KafkaJSNumberOfRetriesExceeded');
+  await vi.advanceTimersByTimeAsync(DEADLINE_MS);
+  expect([open.length, sender.queuedBytes()]).toEqual([4, 0]);
 });
 
 test('what nobody waits for any more is not sent again', async () => {
