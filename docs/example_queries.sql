@@ -25,8 +25,8 @@ SELECT action_source, uniqExact(event_id) AS sales, round(avg(value), 2) AS aver
 WHERE site_id = 'shop' AND event = 'purchase' GROUP BY action_source;
 
 -- 6. Which countries do people come from?
-SELECT country, uniqExact(person_id) AS people FROM events
-WHERE site_id = 'shop' GROUP BY country ORDER BY people DESC LIMIT 10;
+SELECT geo_country, uniqExact(person_id) AS people FROM events
+WHERE site_id = 'shop' GROUP BY geo_country ORDER BY people DESC LIMIT 10;
 
 -- 7. Which values does a property have?
 SELECT JSONExtractString(property_texts['utm_source']) AS source, uniqExact(event_id) AS events FROM events

@@ -41,6 +41,10 @@ const consentDefault = record('ConsentDefault', 'What counts where an event says
 });
 export type ConsentDefault = ValueOf<typeof consentDefault>;
 
+/** How exactly rows say where visitors are, and what they have of their addresses; the first is that of a site that sets none. */
+export const VISITOR_PLACES = ['city', 'country', 'none'] as const;
+export const VISITOR_ADDRESSES = ['whole', 'cut'] as const;
+
 const site = record('Site', 'What events are of.', {
   site_id: string(),
   account_id: string(),
@@ -63,6 +67,10 @@ const site = record('Site', 'What events are of.', {
   time_zone: optional(nullable(string(), 'IANA name of the zone whose days are counted; null: UTC.')),
   week_start: optional(nullable(string(), 'The day on which weeks begin: monday, saturday or sunday; null: monday.')),
   person_days: optional(nullable(int(), 'Days after their last event that persons are kept; null: until erased.')),
+  visitor_places: optional(
+    nullable(string(), 'How exactly rows say where visitors are: city, country or none; null: city.'),
+  ),
+  visitor_addresses: optional(nullable(string(), 'What of their addresses rows have: whole or cut; null: whole.')),
 });
 export type Site = ValueOf<typeof site>;
 

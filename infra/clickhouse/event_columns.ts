@@ -1,4 +1,5 @@
 // Event batches to ClickHouse's Native format, column by column, without making objects of the events.
+import { cutAddress } from '#pipelines/privacy/ip_addresses.ts';
 import {
   ACTION_SOURCES,
   type Caller,
@@ -10,8 +11,9 @@ import {
 } from '#schemas/event.ts';
 import { decodeEvent, type EncodedEvent } from '#schemas/event_batch.ts';
 import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
-import { ColumnStream, lengthBytes } from './native_format.ts';
+import { ColumnStream, LOW_CARDINALITY, lengthBytes, lowCardinalityPieces, Streams } from './native_format.ts';
 import { createPropertyTexts, type PropertyNames, propertyTextsPieces } from './property_texts.ts';
+import { type Locating, NO_PLACES, VISITOR_COLUMNS, VisitorFacts, VisitorTexts } from './visitor_columns.ts';
 
 const SITE_MODES: readonly SiteMode[] = ['online', 'offline'];
 const DEFAULT = '_by_default';
@@ -22,8 +24,14 @@ const STORED_IDENTIFIERS: readonly (keyof Identifiers)[] = ['email', 'first_name
 /** The keyed hash of a site's phone number, which is given as its bare SHA-256. */
 export type PhoneHmac = (siteId: string, sha256: string) => string;
 
+/** What rows are made by, beside their events. */
+interface RowSources {
+  phoneHmac: PhoneHmac;
+  locating: Locating;
+}
+
 /** Reads a value of the event, and writes what the row has of it into its column. */
-type Copy = (from: Cursor, siteId: string, phoneHmac: PhoneHmac) => void;
+type Copy = (from: Cursor, siteId: string, by: RowSources) => void;
 
 /** A column of event_rows: its type in the Native format, and its streams of bytes, beginning with the null map. */
 interface Column {
@@ -31,7 +39,7 @@ interface Column {
   type: string;
   streams: readonly ColumnStream[];
   /** Its bytes in a block, of those of its streams in each chunk; absent: they are written one stream after the other. */
-  pieces?: typeof propertyTextsPieces;
+  pieces?(chunks: readonly ChunkPart[]): Buffer[];
 }
 
 const COLUMNS: Column[] = [];
@@ -48,7 +56,13 @@ function nullable(name: string, type: string): [nulls: ColumnStream, values: Col
   return streams;
 }
 
-const texts = createPropertyTexts();
+/** What of a chunk a column is made of: the bytes of its streams, and what numbers in them mean. */
+interface ChunkPart extends Pick<Chunk, 'names' | 'visitors'> {
+  streams: readonly Buffer[];
+}
+
+const facts = new VisitorFacts();
+const texts = createPropertyTexts(facts);
 
 /** The fields of an event in the order of its Avro schema. */
 const EVENT_COPIES: readonly Copy[] = [
@@ -59,17 +73,17 @@ const EVENT_COPIES: readonly Copy[] = [
   text('event'),
   time('timestamp'),
   textOrNull('original_timestamp'),
-  symbol('mode', SITE_MODES),
-  symbol('action_source', ACTION_SOURCES),
-  symbol('caller', CALLERS),
+  symbol('mode', SITE_MODES, (mode) => (facts.isOnline = mode === 'online')),
+  symbol('action_source', ACTION_SOURCES, (source) => (facts.isOfWebsite = source === 'website')),
+  symbol('caller', CALLERS, (caller) => (facts.isBrowsers = caller === 'browser')),
   flag('identify'),
   identifiers(),
   textOrEmpty('city'),
   textOrEmpty('state'),
   textOrEmpty('zip'),
   textOrEmpty('country'),
-  textOrEmpty('client_ip'),
-  textOrEmpty('client_user_agent'),
+  clientAddress(),
+  textOrEmpty('client_user_agent', facts.userAgent),
   numberOrNull('value'),
   textOrEmpty('currency'),
   textOrEmpty('order_id'),
@@ -83,20 +97,37 @@ const copyPerson = textOrEmpty('arrived_person_id');
 const rawPartition = column('raw_partition', 'Int32');
 const rawOffset = column('raw_offset', 'Int64');
 const rawIndex = column('raw_index', 'Int32');
+const visitorNumbers = visitorColumns();
 
 /**
  * Appends an event's values to the streams of the columns.
  *
  * @throws MalformedError if its bytes are not an event; some of the streams are longer then.
  */
-function copyEvent({ siteId, eventBytes, personBytes, coordinate }: EncodedEvent, phoneHmac: PhoneHmac): void {
+function copyEvent({ siteId, eventBytes, personBytes, coordinate }: EncodedEvent, chunk: Chunk): void {
   const from: Cursor = { buffer: eventBytes, at: 0 };
-  for (const copy of EVENT_COPIES) copy(from, siteId, phoneHmac);
+  facts.reset();
+  for (const copy of EVENT_COPIES) copy(from, siteId, chunk);
   if (from.at !== eventBytes.length) throw new MalformedError('bytes behind the event');
-  copyPerson({ buffer: personBytes, at: 0 }, siteId, phoneHmac);
+  copyPerson({ buffer: personBytes, at: 0 }, siteId, chunk);
   rawPartition.int32(coordinate?.partition ?? -1);
   rawOffset.int64(coordinate?.offset ?? -1);
   rawIndex.int32(coordinate?.index ?? -1);
+  chunk.visitors.write(facts, chunk.locating.ofSite(siteId).places, visitorNumbers);
+}
+
+/** Columns that share a stream of numbers, each of a text of one of them. */
+function visitorColumns(): ColumnStream {
+  const stream = new ColumnStream();
+  const streams = [stream];
+  for (const [at, name] of VISITOR_COLUMNS.entries()) {
+    const pieces = (chunks: readonly ChunkPart[]): Buffer[] => [
+      LOW_CARDINALITY,
+      ...lowCardinalityPieces(chunks.map(({ visitors, streams }) => visitors.numbered(at, streams[0] as Buffer))),
+    ];
+    COLUMNS.push({ name, type: 'LowCardinality(String)', streams, pieces });
+  }
+  return stream;
 }
 
 /** Whether a union of null and another type holds a value of the other type. */
@@ -111,11 +142,34 @@ function text(name: string): Copy {
   return (from) => to.text(from);
 }
 
-function textOrEmpty(name: string): Copy {
+/** Whole where a place is looked for; what the row has of it is what its site wants. */
+function clientAddress(): Copy {
+  const to = column('client_ip', 'String');
+  return (from, siteId, { locating }) => {
+    if (!isThere(from)) {
+      to.byte(0);
+      return;
+    }
+    const start = { ...from };
+    skipText(from);
+    const length = readLong(start);
+    Object.assign(facts.address, { bytes: from.buffer, start: start.at, end: start.at + length });
+    if (!locating.ofSite(siteId).isCut) to.slice(from.buffer, start.at, from.at);
+    else to.bytes(nativeText(cutAddress(from.buffer.toString('latin1', start.at, from.at))));
+  };
+}
+
+/** @param noted Where its bytes are told. */
+function textOrEmpty(name: string, noted?: VisitorFacts['address']): Copy {
   const to = column(name, 'String');
   return (from) => {
-    if (isThere(from)) to.text(from);
-    else to.byte(0);
+    if (!isThere(from)) {
+      to.byte(0);
+      return;
+    }
+    const length = readLong({ ...from });
+    to.text(from);
+    if (noted !== undefined) Object.assign(noted, { bytes: from.buffer, start: from.at - length, end: from.at });
   };
 }
 
@@ -150,13 +204,15 @@ function nativeText(text: string): Buffer {
   return Buffer.concat([lengthBytes(text.length), Buffer.from(text)]);
 }
 
-function symbol(name: string, symbols: readonly string[]): Copy {
+function symbol<Symbol extends string>(name: string, symbols: readonly Symbol[], noted?: (one: Symbol) => void): Copy {
   const to = column(name, 'String');
   const texts = symbols.map(nativeText);
   return (from) => {
-    const known = texts[readLong(from)];
+    const number = readLong(from);
+    const known = texts[number];
     if (known === undefined) throw new MalformedError('no such symbol');
     to.bytes(known);
+    noted?.(symbols[number] as Symbol);
   };
 }
 
@@ -211,7 +267,7 @@ function identifiers(): Copy {
     if (field === 'phone') return { to: column('phone_hmac', 'String'), isKeyed: true };
     return { to: STORED_IDENTIFIERS.includes(field) ? column(`${field}_sha256`, 'String') : null, isKeyed: false };
   });
-  return (from, siteId, phoneHmac) => {
+  return (from, siteId, { phoneHmac }) => {
     const any = isThere(from);
     for (const { to, isKeyed } of fields) {
       const there = any && isThere(from);
@@ -259,20 +315,29 @@ function readText(from: Cursor): string {
   return from.buffer.toString('utf8', start.at, from.at);
 }
 
-const STREAMS = COLUMNS.flatMap(({ streams }) => streams);
+const NO_STREAMS = new Streams([]);
+const STREAMS = [...new Set(COLUMNS.flatMap(({ streams }) => streams))];
 const TIMESTAMPS = STREAMS.indexOf(COLUMNS.find(({ name }) => name === 'timestamp')?.streams[0] as ColumnStream);
 
 export const EVENT_COLUMNS: readonly string[] = COLUMNS.map(({ name }) => name);
 
 /** The bytes of rows that were written together, column by column. */
-interface Chunk {
+interface Chunk extends RowSources {
   rows: number;
-  /** The bytes of each stream, in the order of STREAMS. */
-  streams: readonly Buffer[];
+  /** In the order of STREAMS. */
+  streams: Streams;
   /** The names that its property_texts mean by their numbers. */
   names: PropertyNames;
-  /** By which its rows were made. */
-  phoneHmac: PhoneHmac;
+  /** The texts that its columns of visitors mean by their numbers. */
+  visitors: VisitorTexts;
+}
+
+/** Those of the next chunk. */
+let visitorTexts = new VisitorTexts(NO_PLACES);
+
+function visitorsOf(locating: Locating): VisitorTexts {
+  if (!visitorTexts.isOf(locating)) visitorTexts = new VisitorTexts(locating);
+  return visitorTexts;
 }
 
 /**
@@ -309,7 +374,7 @@ export class ColumnarEvent {
 
   /** Read from the chunk, because every row is asked for it. */
   get timestamp(): number {
-    return Number(this.chunk.streams[TIMESTAMPS]?.readBigInt64LE(this.at * BigInt64Array.BYTES_PER_ELEMENT));
+    return this.chunk.streams.int64(TIMESTAMPS, this.at);
   }
 
   get event(): string {
@@ -335,44 +400,61 @@ interface ColumnarEvents {
 }
 
 /**
- * The rows of identified events. The same event always gives the same row. An event that cannot be read does not affect the
- * others.
+ * The rows of identified events. The same event always gives the same row, but for its place where databases of these were renewed
+ * in between. An event that cannot be read does not affect the others.
  */
-export function columnarEvents(views: readonly EncodedEvent[], phoneHmac: PhoneHmac): ColumnarEvents {
-  const chunk: Chunk = { rows: 0, streams: [], names: texts.names(), phoneHmac };
+export function columnarEvents(
+  views: readonly EncodedEvent[],
+  phoneHmac: PhoneHmac,
+  locating: Locating = NO_PLACES,
+): ColumnarEvents {
+  const visitors = visitorsOf(locating);
+  const chunk: Chunk = { rows: 0, streams: NO_STREAMS, names: texts.names(), visitors, phoneHmac, locating };
   const events: ColumnarEvents = { rows: [], poisonPills: [] };
   for (const [index, view] of views.entries()) {
     for (const stream of STREAMS) stream.savePosition();
     try {
-      copyEvent(view, phoneHmac);
+      copyEvent(view, chunk);
       events.rows.push(new ColumnarEvent(view, chunk, chunk.rows++));
     } catch (error) {
       for (const stream of STREAMS) stream.rollBack();
       events.poisonPills.push({ view, index, error });
     }
   }
-  chunk.streams = STREAMS.map((stream) => stream.take());
+  chunk.streams = new Streams(STREAMS);
   return events;
 }
 
 /** Rows as one block in ClickHouse's Native format, with the columns of EVENT_COLUMNS. */
 export function nativeBlock(rows: readonly ColumnarEvent[]): Buffer {
   const chunks = chunksOf(rows);
-  const pieces: Buffer[] = [lengthBytes(COLUMNS.length), lengthBytes(rows.length)];
-  let first = 0;
-  for (const { name, type, streams, pieces: joined } of COLUMNS) {
-    for (const word of [name, type]) pieces.push(lengthBytes(word.length), Buffer.from(word));
-    const end = first + streams.length;
-    if (joined === undefined) {
-      for (let at = first; at < end; at++) for (const chunk of chunks) pieces.push(chunk.streams[at] as Buffer);
-    } else {
-      const own = chunks.map((chunk) => ({ names: chunk.names, streams: chunk.streams.slice(first, end) }));
-      for (const piece of joined(own)) pieces.push(piece);
+  const block = new ColumnStream(chunks.reduce((sum, { streams }) => sum + streams.length, BLOCK_MORE_BYTES));
+  for (const length of [COLUMNS.length, rows.length]) block.bytes(lengthBytes(length));
+  let [parts, partsOf]: [ChunkPart[], Column['streams']] = [[], []];
+  for (const { name, type, streams, pieces } of COLUMNS) {
+    for (const word of [name, type]) block.bytes(nativeText(word));
+    const first = STREAMS.indexOf(streams[0] as ColumnStream);
+    if (pieces === undefined) {
+      for (const at of streams.keys()) for (const chunk of chunks) chunk.streams.appendTo(block, first + at);
+      continue;
     }
-    first = end;
+    if (streams !== partsOf) {
+      partsOf = streams;
+      parts = chunks.map((chunk) => partOf(chunk, first, streams.length));
+    }
+    for (const piece of pieces(parts)) block.bytes(piece);
   }
-  return Buffer.concat(pieces);
+  return block.finish();
 }
+
+const partOf = ({ names, visitors, streams }: Chunk, first: number, count: number): ChunkPart => ({
+  names,
+  visitors,
+  streams: Array.from({ length: count }, (_, at) => streams.of(first + at)),
+});
+
+/** What a block has beside the bytes of its chunks is mostly shorter. */
+const BLOCK_MORE_BYTES = 65_536;
 
 /** Chunks with exactly these rows, in this order. If some rows of a chunk are missing, a new chunk is made. */
 function chunksOf(rows: readonly ColumnarEvent[]): Chunk[] {
@@ -386,7 +468,7 @@ function chunksOf(rows: readonly ColumnarEvent[]): Chunk[] {
       continue;
     }
     const views = some.map(({ view }) => view);
-    const { rows: again, poisonPills } = columnarEvents(views, chunk.phoneHmac);
+    const { rows: again, poisonPills } = columnarEvents(views, chunk.phoneHmac, chunk.locating);
     if (poisonPills[0] !== undefined) throw poisonPills[0].error;
     if (again[0] !== undefined) chunks.push(again[0].chunk);
   }

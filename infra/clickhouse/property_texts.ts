@@ -1,6 +1,7 @@
 // The column property_texts in ClickHouse's Native format: the JSON of each property by its name, taken from the bytes of the
 // properties. ClickHouse makes the same by itself where it is not sent, for a third of an insert's time.
-import { ColumnStream, lengthBytes } from './native_format.ts';
+import { ColumnStream, LOW_CARDINALITY, lowCardinalityPieces, type NumberedTexts } from './native_format.ts';
+import { hintOf, type VisitorFacts } from './visitor_columns.ts';
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
@@ -14,6 +15,8 @@ const NAMES_MAX = 8192;
 /** Names of properties by their numbers. */
 export class PropertyNames {
   readonly texts: Buffer[] = [];
+  /** By number, what those say of a visitor that do. */
+  readonly hints: ReturnType<typeof hintOf>[] = [];
   private readonly slots = new Int32Array(SLOTS).fill(-1);
   private readonly others = new Map<string, number>();
   private readonly followers: number[] = [];
@@ -59,6 +62,7 @@ export class PropertyNames {
   }
 
   private add(name: Buffer): number {
+    this.hints.push(hintOf(name));
     return this.texts.push(Buffer.from(name)) - 1;
   }
 }
@@ -69,10 +73,20 @@ function isSame(name: Buffer, bytes: Buffer, start: number, end: number): boolea
   return true;
 }
 
-/** The streams of the column, and what fills them: how many properties a row has; the number of each one's name; and its JSON. */
-export function createPropertyTexts() {
+/**
+ * The streams of the column, and what fills them: how many properties a row has; the number of each one's name; and its JSON.
+ * Those that say something of the visitor are told to `facts`.
+ */
+export function createPropertyTexts(facts: Pick<VisitorFacts, 'take'>) {
   const [counts, numbers, values] = [new ColumnStream(), new ColumnStream(), new ColumnStream()];
   let names = new PropertyNames();
+
+  function write(number: number, bytes: Buffer, start: number, end: number): void {
+    numbers.int32(number);
+    values.slice(bytes, start, end);
+    const hint = names.hints[number];
+    if (hint !== null && hint !== undefined) facts.take(hint, bytes, start, end);
+  }
 
   /** Of JSON without white space, as JSON.stringify makes it; null where it is other JSON, or none. */
   function copy(json: Buffer, start: number, end: number): number | null {
@@ -98,8 +112,7 @@ export function createPropertyTexts() {
       const stop = endOfValue(json, at + 2, end);
       if (stop < 0) return null;
       number = guessed >= 0 ? guessed : names.numberOf(number, json, from, at, hash);
-      numbers.int32(number);
-      values.slice(json, at + 2, stop);
+      write(number, json, at + 2, stop);
       count++;
       if (json[stop] === CLOSE_OBJECT) return stop === end - 1 ? count : null;
       at = stop + 1;
@@ -111,8 +124,7 @@ export function createPropertyTexts() {
     const properties = Object.entries(parsed(json));
     for (const [name, value] of properties) {
       const text = Buffer.from(JSON.stringify(value));
-      numbers.int32(names.numberOfText(Buffer.from(name)));
-      values.slice(text, 0, text.length);
+      write(names.numberOfText(Buffer.from(name)), text, 0, text.length);
     }
     return properties.length;
   }
@@ -163,48 +175,39 @@ function endOfValue(json: Buffer, start: number, end: number): number {
   return -1;
 }
 
+const NUMBER_BYTES = Int32Array.BYTES_PER_ELEMENT;
+
 /** What a chunk has of the column. */
 interface ChunkTexts {
   names: PropertyNames;
   streams: readonly Buffer[];
 }
 
-/** How ClickHouse writes a LowCardinality: its version; then that keys follow, and by numbers of which width they are named. */
-const VERSION = 1;
-const KEYS_FOLLOW = 0x600;
-const WIDTHS = [Uint8Array, Uint16Array, Uint32Array] as const;
-
-/** The column of a block, from its chunks: where each row's properties end; their names as a dictionary; their JSON. */
+/** The column of a block, from its chunks: where each row's properties end; their names; their JSON. */
 export function propertyTextsPieces(chunks: readonly ChunkTexts[]): Buffer[] {
-  const int32s = (stream: number): number =>
-    chunks.reduce((sum, { streams }) => sum + (streams[stream] as Buffer).length / Int32Array.BYTES_PER_ELEMENT, 0);
-  const ends = new BigUint64Array(int32s(0));
-  const used = new Uint32Array(int32s(1));
-  const keys: Buffer[] = [];
-  const places = new Map<PropertyNames, number[]>();
-  let [row, end, element] = [0, 0, 0];
-  for (const { names, streams } of chunks) {
-    const [counts, numbers] = streams as [Buffer, Buffer];
-    for (let at = 0; at < counts.length; at += Int32Array.BYTES_PER_ELEMENT) {
+  const ends = new BigUint64Array(
+    chunks.reduce((rows, { streams }) => rows + (streams[0] as Buffer).length / NUMBER_BYTES, 0),
+  );
+  let [row, end] = [0, 0];
+  for (const { streams } of chunks) {
+    const counts = streams[0] as Buffer;
+    for (let at = 0; at < counts.length; at += NUMBER_BYTES) {
       end += counts.readInt32LE(at);
       ends[row++] = BigInt(end);
     }
-    const placeOf = places.get(names) ?? [];
-    places.set(names, placeOf);
-    for (let at = 0; at < numbers.length; at += Int32Array.BYTES_PER_ELEMENT) {
-      const number = numbers.readInt32LE(at);
-      placeOf[number] ??= keys.push(names.texts[number] as Buffer) - 1;
-      used[element++] = placeOf[number];
-    }
   }
-  const pieces = [uint64(VERSION), Buffer.from(ends.buffer)];
-  if (element === 0) return pieces;
-  const width = WIDTHS.findIndex(({ BYTES_PER_ELEMENT }) => keys.length <= 2 ** (8 * BYTES_PER_ELEMENT));
-  pieces.push(uint64(KEYS_FOLLOW + width), uint64(keys.length));
-  for (const key of keys) pieces.push(lengthBytes(key.length), key);
-  pieces.push(uint64(element), Buffer.from((WIDTHS[width] as typeof Uint8Array).from(used).buffer));
-  for (const { streams } of chunks) pieces.push(streams[2] as Buffer);
-  return pieces;
+  const parts = chunks.map(
+    ({ names, streams }): NumberedTexts => ({
+      texts: names.texts,
+      bytes: streams[1] as Buffer,
+      first: 0,
+      step: NUMBER_BYTES,
+    }),
+  );
+  return [
+    LOW_CARDINALITY,
+    Buffer.from(ends.buffer),
+    ...lowCardinalityPieces(parts),
+    ...chunks.map(({ streams }) => streams[2] as Buffer),
+  ];
 }
-
-const uint64 = (value: number): Buffer => Buffer.from(BigUint64Array.of(BigInt(value)).buffer);

@@ -6,6 +6,7 @@ import {
   flag,
   HTTP_URL,
   integer,
+  list,
   optionalText,
   readSettings,
   scaled,
@@ -76,6 +77,13 @@ export const WAREHOUSE = Type.Object({
     description: 'The same for delivery outcomes and inventory, and for duplicates below 30.',
   }),
   ...NIGHT.properties,
+  placeDatabases: list('WAREHOUSE_PLACE_DATABASES', {
+    default: ['package'],
+    allowed: '`package`, `none` or paths of MMDB files, separated by commas',
+    check: (item) => item !== '',
+    description:
+      "Where visitors' [places](analytics.md#visitors) come from, the first that knows an address: countries by `package`, your own files; read again within a minute of a change.",
+  }),
 });
 
 /** What control allows when a site's URL is saved, and delivery when it calls it. */

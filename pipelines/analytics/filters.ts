@@ -40,6 +40,16 @@ export const COLUMNS = [
   'ad_personalization',
   'consent_defaults',
   'limited_data_use',
+  'geo_country',
+  'geo_region',
+  'geo_city',
+  'browser',
+  'browser_version',
+  'os',
+  'os_version',
+  'device_type',
+  'language',
+  'screen_class',
 ] as const;
 export type Column = (typeof COLUMNS)[number];
 

@@ -32,6 +32,11 @@ const OF_MANY: ReadonlySet<Column> = new Set([
   'ad_personalization',
   'consent_defaults',
   'limited_data_use',
+  'geo_country',
+  'browser',
+  'os',
+  'device_type',
+  'screen_class',
 ]);
 
 /**

@@ -53,6 +53,14 @@ export function wideNetworkOf(ip: string): string {
   return bytes.length === 4 ? bytes.join('.') : `${spell([...bytes.slice(0, 6), ...new Array<number>(10).fill(0)])}/48`;
 }
 
+/** An address without its last part: the first three numbers of an IPv4 address, or 48 bits; empty for what is no address. */
+export function cutAddress(ip: string): string {
+  const bytes = addressBytes(ip);
+  if (bytes === null) return '';
+  const kept = bytes.length === 4 ? 3 : 6;
+  return spell(bytes.map((byte, at) => (at < kept ? byte : 0)));
+}
+
 function spell(bytes: readonly number[]): string {
   if (bytes.length === 4) return bytes.join('.');
   const groups: string[] = [];

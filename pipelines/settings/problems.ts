@@ -23,6 +23,8 @@ export type ProblemCode =
   | 'days_malformed'
   | 'time_zone_unknown'
   | 'week_start_unknown'
+  | 'visitor_places_unknown'
+  | 'visitor_addresses_unknown'
   | 'gtm_id_malformed'
   | 'domain_malformed'
   | 'domain_claimed'

@@ -13,6 +13,8 @@ import {
   type ConsentDefault,
   type Destination,
   type Site,
+  VISITOR_ADDRESSES,
+  VISITOR_PLACES,
 } from '#schemas/setting.ts';
 import { isTimeZone, WEEK_STARTS } from './calendar.ts';
 import { canonicalAllowedOrigin, canonicalDomain, isClaimable } from './domains.ts';
@@ -265,12 +267,7 @@ function vocabularyProblems(site: Site): Problem[] {
       'time_zone',
       'is the IANA name of a time zone, such as Europe/Berlin',
     ),
-    ...unless(
-      (site.week_start ?? null) === null || WEEK_STARTS.some((day) => day === site.week_start),
-      'week_start_unknown',
-      'week_start',
-      `is one of ${WEEK_STARTS.join(', ')}`,
-    ),
+    ...choiceProblems(site),
   ];
 }
 
@@ -292,6 +289,21 @@ function consentProblems(defaults: readonly ConsentDefault[]): Problem[] {
 }
 
 /** A hundred years. */
+/** Fields that have one of some words, or null. */
+const CHOICES = {
+  week_start: WEEK_STARTS,
+  visitor_places: VISITOR_PLACES,
+  visitor_addresses: VISITOR_ADDRESSES,
+} as const;
+
+function choiceProblems(site: Site): Problem[] {
+  return (Object.keys(CHOICES) as (keyof typeof CHOICES)[]).flatMap((field) => {
+    const words: readonly string[] = CHOICES[field];
+    const said = site[field] ?? null;
+    return unless(said === null || words.includes(said), `${field}_unknown`, field, `is one of ${words.join(', ')}`);
+  });
+}
+
 export const KEPT_DAYS_MAX = 36_500;
 /** Topics of events may hold an event for 16 days, and what Redis lost is made again of them: whoever is in it is not forgotten. */
 export const PERSON_DAYS_MIN = 30;

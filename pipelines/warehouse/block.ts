@@ -145,6 +145,16 @@ export type EventRow = {
   ad_personalization: string;
   consent_defaults: string;
   limited_data_use: boolean;
+  geo_country: string;
+  geo_region: string;
+  geo_city: string;
+  browser: string;
+  browser_version: string;
+  os: string;
+  os_version: string;
+  device_type: string;
+  language: string;
+  screen_class: string;
 };
 
 /** A row of the table `inventory` for each element of a submission. */

@@ -83,6 +83,8 @@ const SITE_OPTIONS = [
     'person_days',
     readDays,
   ),
+  option('visitor-places <DETAIL>', 'city, country or none ("" for city)', 'visitor_places', textOrNull),
+  option('visitor-addresses <PART>', 'whole or cut ("" for whole)', 'visitor_addresses', textOrNull),
   option('definitions-file <FILE>', 'JSON array of event definitions, in place of all (- is stdin)'),
 ];
 

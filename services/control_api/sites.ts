@@ -11,7 +11,7 @@ import {
   KEY_RATE_LIMIT_MAX,
   PERSON_DAYS_MIN,
 } from '#pipelines/settings/validate.ts';
-import { BLOCK_RULE_KINDS } from '#schemas/setting.ts';
+import { BLOCK_RULE_KINDS, VISITOR_ADDRESSES, VISITOR_PLACES } from '#schemas/setting.ts';
 import {
   allOptional,
   closed,
@@ -130,6 +130,14 @@ const settable = {
     description:
       'Days after their last event for which it is kept who a person is: their identifiers, and which visitors they are; null: until they are erased',
     ...refusedAs('days_malformed'),
+  }),
+  visitor_places: nullable(Type.Enum([...VISITOR_PLACES]), {
+    description: 'How exactly rows say where visitors are, for events from now on; null: city',
+    ...refusedAs('visitor_places_unknown'),
+  }),
+  visitor_addresses: nullable(Type.Enum([...VISITOR_ADDRESSES]), {
+    description: 'What of their addresses rows have; cut: the first three of four numbers, or 48 bits; null: whole',
+    ...refusedAs('visitor_addresses_unknown'),
   }),
 };
 

@@ -3,8 +3,10 @@ import { warehouseConfig } from '#infra/config/stage_config.ts';
 import { runSink } from '#infra/kafka/block_sink.ts';
 import { FETCH_BYTES_MIN } from '#infra/kafka/consumer/consumption.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
+import { databasesOf, openPlaces } from '#infra/places/places.ts';
 import { createEventBatchReader } from '#infra/registry/codec.ts';
 import { phoneHmac } from '#pipelines/identity/identity.ts';
+import { keptPlaces } from '#pipelines/warehouse/visitor.ts';
 import { viewsIn } from '#services/stage/batches.ts';
 import { openProducer, openSuppressionList } from '#services/stage/runtime.ts';
 import { consumerOptions, runStage } from '#services/stage/stage.ts';
@@ -22,14 +24,23 @@ const EVENT_TOPICS: ReadonlySet<string> = new Set([TOPICS.identified, TOPICS.red
  * committed.
  */
 runStage('warehouse', warehouseConfig, async (runtime, config) => {
-  const { session, registry, metrics, logger } = runtime;
-  const { warehouse, personReloader } = await openWarehouse(runtime, config);
+  const { session, registry, metrics, logger, onStop } = runtime;
+  const { warehouse, personReloader, settings } = await openWarehouse(runtime, config);
   const { identitySecret } = config;
+  const places = await openPlaces(databasesOf(config.placeDatabases), logger);
+  onStop(async () => places.stop());
   const tables = await createTables(
     registry,
     (siteId, sha256) => phoneHmac(identitySecret, siteId, sha256),
     await openSuppressionList(runtime, identitySecret),
     metrics.dropped,
+    {
+      placeOf: places.placeOf,
+      get version() {
+        return places.version;
+      },
+      ofSite: (siteId) => keptPlaces(settings.table.site(siteId)),
+    },
   );
   const { smallPartitions } = session.config;
   const deadLetters = await openDeadLetters(registry, await openProducer(runtime), metrics, smallPartitions);

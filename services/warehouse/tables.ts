@@ -1,5 +1,6 @@
 // Which table each topic goes to, and the rows that its records are.
 import { ColumnarEvent, columnarEvents, type PhoneHmac } from '#infra/clickhouse/event_columns.ts';
+import type { Locating } from '#infra/clickhouse/visitor_columns.ts';
 import type { SinkOptions } from '#infra/kafka/block_sink.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
@@ -46,6 +47,7 @@ export async function createTables(
   phoneHmac: PhoneHmac,
   suppressed: Pick<SuppressionList, 'isErasedPerson' | 'isErasedSite' | 'kept'>,
   dropped: (reason: string, events: number) => void,
+  locating: Locating,
 ) {
   const sources = new Map<string, Source>();
   for (const topic of [TOPICS.identified, TOPICS.redeliverWarehouse]) {
@@ -57,7 +59,7 @@ export async function createTables(
         if (!read.ok) return read;
         const kept = suppressed.kept(read.value, (view) => view);
         if (kept.length < read.value.length) dropped(ERASED, read.value.length - kept.length);
-        return { ok: true, value: columnarEvents(kept, phoneHmac) };
+        return { ok: true, value: columnarEvents(kept, phoneHmac, locating) };
       },
     });
   }

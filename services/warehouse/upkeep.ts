@@ -21,6 +21,7 @@ import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
+import type { FollowedSettings } from '#infra/settings/follow_settings.ts';
 import type { Site } from '#schemas/setting.ts';
 import { openSettings, type Runtime } from '#services/stage/runtime.ts';
 
@@ -28,7 +29,7 @@ import { openSettings, type Runtime } from '#services/stage/runtime.ts';
 export async function openWarehouse(
   runtime: Runtime,
   config: WarehouseConfig,
-): Promise<{ warehouse: Warehouse; personReloader: PersonReloader }> {
+): Promise<{ warehouse: Warehouse; personReloader: PersonReloader; settings: FollowedSettings }> {
   const { logger, metrics, onStop } = runtime;
   const { clickhouseUrl, clickhouseCluster } = config.parts;
   const warehouse = createWarehouse(clickhouseUrl);
@@ -54,7 +55,7 @@ export async function openWarehouse(
   const stopHealth = watchServerHealth(warehouse, clickhouseCluster, metrics, logger);
   onStop(async () => stopHealth());
   tellServers(warehouse, metrics);
-  return { warehouse, personReloader };
+  return { warehouse, personReloader, settings };
 }
 
 const CHECK_PAUSE_MS = 10_000;

@@ -7,7 +7,12 @@ const SECRET = Buffer.alloc(32, 7);
 /** The keyed hash of a phone number in rows that tests make. */
 export const testPhoneHmac = (siteId: string, sha256: string): string => phoneHmac(SECRET, siteId, sha256);
 
-/** The row of an identified event. The same event gives the same row whenever it is asked. */
+const NO_VISITOR = {
+  ...{ geo_country: '', geo_region: '', geo_city: '' },
+  ...{ browser: '', browser_version: '', os: '', os_version: '', device_type: '', language: '', screen_class: '' },
+};
+
+/** The row of an identified event, without what is told of its visitor. The same event gives the same row whenever it is asked. */
 export function eventRow({ event, person, coordinate }: EventEntry): EventRow {
   const of = (name: keyof Identifiers): string => event.identifiers?.[name] ?? '';
   const state = (type: (typeof CONSENT_TYPES)[number]): string => event.consent?.[type] ?? 'unset';
@@ -53,5 +58,6 @@ export function eventRow({ event, person, coordinate }: EventEntry): EventRow {
     ad_personalization: consent('ad_personalization'),
     consent_defaults: CONSENT_TYPES.filter((type) => state(type).endsWith('default')).join(','),
     limited_data_use: event.consent?.limited_data_use ?? false,
+    ...NO_VISITOR,
   };
 }

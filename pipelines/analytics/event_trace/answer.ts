@@ -71,6 +71,16 @@ const row = Type.Object({
   ad_personalization: Type.String(),
   consent_defaults: Type.String({ description: "Those of the four that are the site's default, apart by commas" }),
   limited_data_use: Type.Boolean(),
+  geo_country: Type.String({ description: "Of the visitor's address; empty where not known, as the next ones" }),
+  geo_region: Type.String(),
+  geo_city: Type.String(),
+  browser: Type.String(),
+  browser_version: Type.String(),
+  os: Type.String(),
+  os_version: Type.String(),
+  device_type: Type.String(),
+  language: Type.String(),
+  screen_class: Type.String(),
   properties: Type.Record(Type.String(), Type.Unknown()),
 });
 

@@ -165,6 +165,8 @@ function blankSite(siteId: string): Site {
     time_zone: null,
     week_start: null,
     person_days: null,
+    visitor_places: null,
+    visitor_addresses: null,
   };
 }
 

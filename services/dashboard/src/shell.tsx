@@ -341,6 +341,12 @@ function Navigation({ current }: { current: Page | null }) {
           </div>
         );
       })}
+      {/* What the database of places asks of pages that show any. */}
+      <p class="small">
+        <a href="https://db-ip.com" rel="noreferrer">
+          IP Geolocation by DB-IP
+        </a>
+      </p>
     </nav>
   );
 }

@@ -1,8 +1,17 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { columnarEvents } from '#infra/clickhouse/event_columns.ts';
+import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
+import { VISITOR_COLUMNS } from '#infra/clickhouse/visitor_columns.ts';
+import { keptPlaces } from '#pipelines/warehouse/visitor.ts';
 import { ACTION_SOURCES, type Event, type EventEntry, type Identifiers } from '#schemas/event.ts';
-import { createBatchWriter, encodeEvent, encodePerson, noPerson, readBatch } from '#schemas/event_batch.ts';
+import {
+  createBatchWriter,
+  type EncodedEvent,
+  encodeEvent,
+  encodePerson,
+  noPerson,
+  readBatch,
+} from '#schemas/event_batch.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { eventRow, testPhoneHmac } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
@@ -86,6 +95,14 @@ const EVENTS: readonly Partial<Event>[] = [
   })),
 ];
 
+function viewsOf(entries: readonly EventEntry[]): EncodedEvent[] {
+  const writer = createBatchWriter(1);
+  for (const { coordinate, person, event } of entries) {
+    writer.add(coordinate, person === null ? noPerson() : encodePerson(person), encodeEvent(event));
+  }
+  return readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
+}
+
 test('events in columns make the rows that their values make', async () => {
   const [columns, json] = [await create.migrated(), await create.migrated()];
   const entries = EVENTS.map(
@@ -95,11 +112,7 @@ test('events in columns make the rows that their values make', async () => {
       coordinate: index % 4 === 0 ? null : { partition: 11, offset: 2 ** 40 + index, index },
     }),
   );
-  const writer = createBatchWriter(1);
-  for (const { coordinate, person, event } of entries) {
-    writer.add(coordinate, person === null ? noPerson() : encodePerson(person), encodeEvent(event));
-  }
-  const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
+  const views = viewsOf(entries);
   const written = columnarEvents(views.slice(0, -3), testPhoneHmac).rows;
   const madeAnew = columnarEvents(views, testPhoneHmac).rows.slice(-3);
   await insertBlock(columns.warehouse, 'event_rows', 'block', [...written, ...madeAnew]);
@@ -108,6 +121,108 @@ test('events in columns make the rows that their values make', async () => {
   const found = await rowsOf(columns, query);
   expect(found).toHaveLength(EVENTS.length);
   expect(found).toEqual(await rowsOf(json, query));
+});
+
+const CHROME =
+  'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36';
+const SAFARI =
+  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.6 Safari/605.1.15';
+const ON_CHROME = {
+  browser: 'Chrome',
+  browser_version: '142',
+  os: 'Windows',
+  os_version: '10',
+  device_type: 'desktop',
+};
+const IN_BELGIUM = { geo_country: 'BE', geo_region: 'Flanders', geo_city: 'Ghent' };
+/** Belgium alone is known, and there every address is in Ghent. */
+const belgium = (version = 1) => ({
+  placeOf: (ip: string) => (ip.startsWith('193.') ? { country: 'BE', region: 'Flanders', city: 'Ghent' } : null),
+  version,
+  ofSite: (siteId: string) => keptPlaces(SITES[siteId]),
+});
+const SITES: Record<string, Parameters<typeof keptPlaces>[0]> = {
+  careful: { visitor_places: 'country', visitor_addresses: 'cut' },
+  silent: { visitor_places: 'none', visitor_addresses: null },
+};
+const belgian = { client_ip: '193.191.0.1', client_user_agent: CHROME };
+
+test.each<[string, Partial<Event>, object]>([
+  ['a browser', belgian, { ...IN_BELGIUM, ...ON_CHROME }],
+  ['a browser at an address that nobody knows', { ...belgian, client_ip: '8.8.8.8' }, ON_CHROME],
+  ['an app with a browser key', { ...belgian, client_user_agent: 'okhttp/4.12.0' }, IN_BELGIUM],
+  ['a shopper whom a server reports', { ...belgian, caller: 'server' }, { ...IN_BELGIUM, ...ON_CHROME }],
+  ['a server of its own', { ...belgian, caller: 'server', client_user_agent: 'axios/1.7.2' }, {}],
+  ['a server without a user agent', { ...belgian, caller: 'server', client_user_agent: null }, {}],
+  ['a till', { ...belgian, caller: 'server', action_source: 'physical_store' }, {}],
+  ['a site in offline mode', { ...belgian, mode: 'offline', properties: '{"$browser_language":"nl"}' }, {}],
+  [
+    'what a browser says of itself',
+    {
+      ...belgian,
+      properties: '{"language":"de","$browser_language":"nl_BE","$screen_width":1280,"screen_resolution":"390x844"}',
+    },
+    { ...IN_BELGIUM, ...ON_CHROME, language: 'nl-BE', screen_class: 'large' },
+  ],
+  [
+    'what a browser says in JSON with escapes',
+    { ...belgian, properties: '{"a\\"b":1,"language":"nl","screen_width":"390"}' },
+    { ...IN_BELGIUM, ...ON_CHROME, language: 'nl', screen_class: 'small' },
+  ],
+  [
+    'what a library for Segment says',
+    { ...belgian, properties: '{"context":{"locale":"fr-BE","screen":{"density":2,"width":600,"height":9}}}' },
+    { ...IN_BELGIUM, ...ON_CHROME, language: 'fr-BE', screen_class: 'medium' },
+  ],
+  [
+    'an iPad that poses as a computer',
+    { client_ip: null, client_user_agent: SAFARI, properties: '{"$device_type":"Tablet"}' },
+    { browser: 'Safari', browser_version: '18.6', os: 'iOS', device_type: 'tablet' },
+  ],
+  [
+    'a site that wants countries alone',
+    { ...belgian, site_id: 'careful' },
+    { ...IN_BELGIUM, geo_region: '', geo_city: '', ...ON_CHROME },
+  ],
+  ['a site that wants no places', { ...belgian, site_id: 'silent' }, ON_CHROME],
+  [
+    'words that are neither',
+    { ...belgian, properties: '{"language":"Dutch","$screen_width":{}}' },
+    { ...IN_BELGIUM, ...ON_CHROME },
+  ],
+])('where %s is and with what stands in its row', async (_what, changes, expected) => {
+  const database = await create.migrated();
+  const entry: EventEntry = { event: sampleEvent(changes), person: null, coordinate: null };
+  const [written] = columnarEvents(viewsOf([entry]), testPhoneHmac, belgium()).rows;
+  await insertBlock(database.warehouse, 'event_rows', 'block', [written as ColumnarEvent]);
+  const [found] = await rowsOf(database, 'SELECT * FROM event_rows');
+  const client_ip = changes.site_id === 'careful' ? '193.191.0.0' : (entry.event.client_ip ?? '');
+  const { site_id, client_user_agent } = eventRow(entry);
+  expect(found).toMatchObject({ site_id, client_user_agent, client_ip, ...expected });
+  const names = VISITOR_COLUMNS.filter((name) => (found as Record<string, unknown>)[name] !== '');
+  const told = Object.entries(expected).flatMap(([name, text]) => (text === '' ? [] : [name]));
+  expect([...names].sort()).toEqual(told.sort());
+});
+
+test('a block of records from before and after a renewal of places has the place that each had', async () => {
+  const database = await create.migrated();
+  const entries = ['a', 'b', 'c'].map(
+    (event_id): EventEntry => ({
+      ...{ person: null, coordinate: null, event: sampleEvent({ ...belgian, event_id }) },
+    }),
+  );
+  const [first, second, third] = viewsOf(entries);
+  const rows = [
+    ...columnarEvents([first as EncodedEvent], testPhoneHmac, belgium()).rows,
+    ...columnarEvents([second as EncodedEvent], testPhoneHmac).rows,
+    ...columnarEvents([third as EncodedEvent], testPhoneHmac, belgium(2)).rows,
+  ];
+  await insertBlock(database.warehouse, 'event_rows', 'block', rows);
+  expect(await rowsOf(database, 'SELECT event_id, geo_city, browser FROM events ORDER BY event_id')).toEqual([
+    { event_id: 'a', geo_city: 'Ghent', browser: 'Chrome' },
+    { event_id: 'b', geo_city: '', browser: 'Chrome' },
+    { event_id: 'c', geo_city: 'Ghent', browser: 'Chrome' },
+  ]);
 });
 
 test('rows of wrong types are refused, unknown columns and tables are the table’s fault, without rows in the error', async () => {

@@ -77,6 +77,8 @@ describe('sites', () => {
       time_zone: null,
       week_start: null,
       person_days: null,
+      visitor_places: null,
+      visitor_addresses: null,
     });
   });
 
@@ -117,6 +119,8 @@ describe('sites', () => {
       time_zone: null,
       week_start: null,
       person_days: 400,
+      visitor_places: null,
+      visitor_addresses: null,
     });
   });
 

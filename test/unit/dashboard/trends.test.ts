@@ -105,7 +105,7 @@ test('a series is called by what it measures, and of which events', () => {
   const measure = { of: 'sum' as const, field: value };
   const query = { from: 0, to: 2, interval: 'day' as const, series: [{ events: ['purchase'], measure, filters }] };
   const [line] = trendLines(query, { series: [{ ...figures(1, [1, 1]), breakdown: [], other: null }], formulas: [] });
-  expect(line?.name).toBe('purchase, sum of Value where Country is DE');
+  expect(line?.name).toBe('purchase, sum of Value where Country as sent is DE');
 });
 
 test('as a table, an interval is a row with its day, and each line a column', () => {

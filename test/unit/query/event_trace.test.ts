@@ -18,6 +18,8 @@ const storedRow = (changes: Partial<StoredEventRow> = {}): StoredEventRow => ({
   ...{ value: 12.5, currency: 'EUR', order_id: '7', properties: '{"plan":"paid"}' },
   ...{ ad_storage: 'granted', analytics_storage: '', ad_user_data: 'denied', ad_personalization: 'denied' },
   ...{ consent_defaults: 'ad_user_data,ad_personalization', limited_data_use: false },
+  ...{ geo_country: '', geo_region: '', geo_city: '', browser: '', browser_version: '', os: '', os_version: '' },
+  ...{ device_type: '', language: '', screen_class: '' },
   ...{ raw_partition: 1, raw_offset: 20, raw_index: 2, key_id: '' },
   ...changes,
 });

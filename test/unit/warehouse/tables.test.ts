@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { NO_PLACES } from '#infra/clickhouse/visitor_columns.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
@@ -21,6 +22,7 @@ test('rows of a site that is erased are dropped and counted, those of others are
     testPhoneHmac,
     erased,
     (reason, count) => void dropped.push([reason, count]),
+    NO_PLACES,
   );
   const links = await createCodec<IdentityLink>(registry, TOPICS.links, 'identity_link');
   const link = { kind: 'person', person_id: 'p', target: 'q', first_seen: 1, version: 1 } as const;
@@ -32,7 +34,7 @@ test('rows of a site that is erased are dropped and counted, those of others are
 });
 
 test('a record without a value is a tombstone on a compacted topic, and cannot be read on any other', async () => {
-  const tables = await createTables(registry, testPhoneHmac, nobody, () => undefined);
+  const tables = await createTables(registry, testPhoneHmac, nobody, () => undefined, NO_PLACES);
   const read = await Promise.all(
     tables.topics.map(async (topic) => [topic, (await tables.rowsOf(topic, null)).ok] as const),
   );

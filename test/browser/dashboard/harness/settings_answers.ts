@@ -25,6 +25,8 @@ const SITE = {
     time_zone: null,
     week_start: null,
     person_days: null,
+    visitor_places: null,
+    visitor_addresses: null,
     event_definitions: [],
     tag: { ...TAG, inventory: true },
   },

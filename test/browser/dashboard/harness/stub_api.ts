@@ -71,6 +71,8 @@ export function siteOf(site_id: string, name: string): object {
       time_zone: null,
       week_start: null,
       person_days: null,
+      visitor_places: null,
+      visitor_addresses: null,
       event_definitions: [],
       tag: { ...tag, inventory: true },
     },

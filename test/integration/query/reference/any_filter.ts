@@ -7,6 +7,8 @@ export const CONDITIONS: readonly [Condition, ...Condition[]] = [
   { field: { column: 'country' }, is: 'equal', to: ['DE', 'FR'] },
   { field: { column: 'country' }, is: 'not_equal', to: [COUNTRIES[2]] },
   { field: { column: 'action_source' }, is: 'equal', to: ['website'] },
+  { field: { column: 'device_type' }, is: 'not_equal', to: ['mobile'] },
+  { field: { column: 'geo_country' }, is: 'equal', to: [COUNTRIES[2]] },
   { field: { property: ['size'] }, is: 'at_most', to: 6 },
   { field: { property: ['size'] }, is: 'above', to: 2 },
   { field: { property: ['size'] }, is: 'equal', to: [3, 4, 5, 'nine'] },

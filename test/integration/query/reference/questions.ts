@@ -16,6 +16,7 @@ const DAY_MS = 24 * HOUR_MS;
 export const FIELDS: readonly [Field, ...Field[]] = [
   { column: 'country' },
   { column: 'action_source' },
+  { column: 'device_type' },
   { property: ['utm', 'campaign'] },
   { property: ['plan'] },
   { property: ['size'] },

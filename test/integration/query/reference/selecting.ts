@@ -2,11 +2,14 @@ import type { Condition, Field, Filter } from '#pipelines/analytics/filters.ts';
 import type { Selection } from '#pipelines/analytics/question.ts';
 import { dayOf } from './calendar.ts';
 import { type Deed, inOrder, type Ledger } from './reference_ledger.ts';
+import { deviceOf } from './worlds.ts';
 
 const COLUMNS: Record<string, (deed: Deed) => string> = {
   event: ({ name }) => name,
   action_source: ({ source }) => source,
   country: ({ country }) => country,
+  geo_country: ({ country }) => country,
+  device_type: deviceOf,
   value: ({ value }) => (value === null ? '' : String(value)),
 };
 const PROPERTIES: Record<string, (deed: Deed) => string> = {

@@ -82,7 +82,7 @@ function rowOf(
   came: { distinctId: string; person: string; partition: number; offset: number },
   properties: object,
 ): EventRow {
-  return eventRow({
+  const row = eventRow({
     coordinate: { partition: came.partition, offset: came.offset, index: deed.index },
     person: { person_id: came.person, identifiers: null },
     event: sampleEvent({
@@ -98,7 +98,11 @@ function rowOf(
       properties: JSON.stringify(properties),
     }),
   });
+  return { ...row, geo_country: deed.country, device_type: deviceOf(deed) };
 }
+
+/** The device of an event, which says nothing else of it; of some none is known. */
+export const deviceOf = ({ size }: Pick<Deed, 'size'>): string => ['desktop', 'mobile', ''][size % 3] ?? '';
 
 /** What happened, but for its place among the rest. */
 type Drawn = Omit<Deed, 'life' | 'arrivedAt' | 'index'>;

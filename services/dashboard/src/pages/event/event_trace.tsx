@@ -289,8 +289,13 @@ function factsOf(row: Row): [name: string, text: string][] {
     ['Order id', row.order_id],
     ['Identifies', row.identify ? 'yes: its identifiers may merge people' : ''],
     ...Object.entries(identifiers).map(([name, begin]): [string, string] => [name, `SHA-256 ${begin}…`]),
-    ['Location', [row.zip, row.city, row.state, row.country].filter((part) => part !== '').join(', ')],
+    ['Location as sent', listed(row.zip, row.city, row.state, row.country)],
     ['IP address', row.client_ip],
-    ['Browser', row.client_user_agent],
+    ['Place of the address', listed(row.geo_city, row.geo_region, row.geo_country)],
+    ['Browser', `${row.browser} ${row.browser_version}`.trim()],
+    ['Device', listed(row.device_type, `${row.os} ${row.os_version}`.trim(), row.screen_class, row.language)],
+    ['User agent', row.client_user_agent],
   ];
 }
+
+const listed = (...parts: readonly string[]): string => parts.filter((part) => part !== '').join(', ');

@@ -21,6 +21,8 @@ export interface GeneralDraft {
   timeZone: string;
   weekStart: NonNullable<SiteItem['week_start']>;
   personDays: string;
+  visitorPlaces: NonNullable<SiteItem['visitor_places']>;
+  visitorAddresses: NonNullable<SiteItem['visitor_addresses']>;
 }
 
 export const CATEGORIES: readonly { value: SiteItem['business_category']; label: string }[] = [
@@ -51,6 +53,8 @@ export const generalDraft = (site: SiteItem): GeneralDraft => ({
   timeZone: site.time_zone ?? API_ZONE,
   weekStart: site.week_start ?? 'monday',
   personDays: String(site.person_days ?? ''),
+  visitorPlaces: site.visitor_places ?? 'city',
+  visitorAddresses: site.visitor_addresses ?? 'whole',
 });
 
 const EVERY_OTHER = 'else';
@@ -88,6 +92,8 @@ export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
     time_zone: zoneOrNull(draft.timeZone),
     week_start: draft.weekStart === 'monday' ? null : draft.weekStart,
     person_days: daysOrNull(draft.personDays),
+    visitor_places: draft.visitorPlaces === 'city' ? null : draft.visitorPlaces,
+    visitor_addresses: draft.visitorAddresses === 'whole' ? null : draft.visitorAddresses,
   } satisfies SiteChange;
   const changed = Object.entries(after).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(site[name as keyof typeof after]),
@@ -111,6 +117,17 @@ export const zoneOrNull = (zone: string): string | null => (zone === API_ZONE ? 
 /** Zones to choose from. */
 export const zoneChoices = (): { value: string }[] =>
   [...new Set([API_ZONE, ...Intl.supportedValuesOf('timeZone')])].map((value) => ({ value }));
+
+export const VISITOR_PLACES: readonly { value: NonNullable<SiteItem['visitor_places']>; label: string }[] = [
+  { value: 'city', label: 'City, region and country' },
+  { value: 'country', label: 'Country' },
+  { value: 'none', label: 'None' },
+];
+
+export const VISITOR_ADDRESSES: readonly { value: NonNullable<SiteItem['visitor_addresses']>; label: string }[] = [
+  { value: 'whole', label: 'Whole' },
+  { value: 'cut', label: 'Without the last part' },
+];
 
 export const WEEK_STARTS: readonly { value: NonNullable<SiteItem['week_start']>; label: string }[] = [
   { value: 'monday', label: 'Monday' },

@@ -18,7 +18,16 @@ import {
 } from '../../ui/form_fields.tsx';
 import { siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
-import { CATEGORIES, type GeneralDraft, generalChange, generalDraft, WEEK_STARTS, zoneChoices } from './site_form.ts';
+import {
+  CATEGORIES,
+  type GeneralDraft,
+  generalChange,
+  generalDraft,
+  VISITOR_ADDRESSES,
+  VISITOR_PLACES,
+  WEEK_STARTS,
+  zoneChoices,
+} from './site_form.ts';
 
 const MODES = [
   { value: 'online', label: 'Online: visitors can be recognised' },
@@ -39,6 +48,8 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
   timeZone: 'Time zone',
   weekStart: 'First day of the week',
   personDays: 'Days persons are kept after their last event',
+  visitorPlaces: 'Places of visitors',
+  visitorAddresses: 'Addresses of visitors',
 };
 
 export function GeneralForm(props: SitePartProps) {
@@ -73,6 +84,20 @@ const GeneralFields = ({ field }: { field: ReturnType<typeof textFields<GeneralD
     <div class="form-row">
       <Combobox label={NAMES.timeZone} options={zoneChoices()} takesFirst {...field('timeZone', 'time_zone')} />
       <SelectField label={NAMES.weekStart} options={WEEK_STARTS} {...field('weekStart', 'week_start')} />
+    </div>
+    <div class="form-row">
+      <SelectField
+        label={NAMES.visitorPlaces}
+        options={VISITOR_PLACES}
+        hint="How exactly events from now on say where a visitor is."
+        {...field('visitorPlaces', 'visitor_places')}
+      />
+      <SelectField
+        label={NAMES.visitorAddresses}
+        options={VISITOR_ADDRESSES}
+        hint="What is stored of them, for events from now on."
+        {...field('visitorAddresses', 'visitor_addresses')}
+      />
     </div>
     <TextField
       label={`${NAMES.identifyEvents} (optional)`}
