@@ -25,6 +25,8 @@ function isSigned(request: PlatformRequest, id: string, timestamp: string, secre
 /** One message or a list of them; each is known by its own id, and a single one by the request's, which is the same. */
 function acceptances(body: unknown, webhookId: string, scope: string, at: number): Acceptance[] | null {
   if (!isRecord(body)) return null;
+  // Of no event; a receiver deletes what it has kept.
+  if (body['type'] === 'person.erased') return [];
   const isList = Array.isArray(body['data']);
   const messages: unknown[] = isList ? (body['data'] as unknown[]) : [body];
   const read = messages.map((message): Acceptance | null => {

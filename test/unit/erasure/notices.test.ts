@@ -19,6 +19,7 @@ import type { Erasure } from '#schemas/records.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { ErasureParts } from '#services/erasure/erasure_log.ts';
 import { createNoticeSender, type NoticeSender, noticesOf, sealedAnew } from '#services/erasure/notices.ts';
+import { webhookStandin } from '#services/local/platforms/webhook.ts';
 
 const AT_MS = 1_000_000;
 const ids = (count: number): SentIds => ({
@@ -124,6 +125,9 @@ test('a webhook is told by a signed message of what it was sent of the person, a
   });
   const stamp = Number(headers['webhook-timestamp']);
   expect(headers['webhook-signature']).toBe(sign(SECRET, headers['webhook-id'] ?? '', stamp, body));
+  const receiver = webhookStandin({ '/hook': SECRET })({});
+  const received = { method: 'POST', path: '/hook', headers, body };
+  expect(receiver.answer(received, AT_MS)).toEqual({ status: 204, body: '', accepted: [] });
   expect(parts.written.at(-1)?.notices).toMatchObject([{ destination: 'webhook', state: 'told', sealed: null }]);
   await parts.notices.sendDue(parts.log);
   expect(parts.requests).toHaveLength(1);
