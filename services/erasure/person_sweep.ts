@@ -56,8 +56,6 @@ interface Sweep extends DueSweep {
   forgotten: number;
 }
 
-export type PersonSweep = ReturnType<typeof createPersonSweep>;
-
 /**
  * What is under way is known in memory alone: whoever comes next begins anew, and finds whoever is not forgotten yet. Of a slice
  * Redis goes first, then records of identity.links, then rows, of which links go last: by these persons are found.

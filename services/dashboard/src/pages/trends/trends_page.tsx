@@ -199,7 +199,7 @@ function CompareFields({ draft, period, failure, onDraft }: TrendsOptionsProps) 
     <>
       <SelectField
         label="Compare with"
-        value={days === null ? String(compare ?? '') : 'days'}
+        value={typeof compare === 'object' ? 'days' : (compare ?? '')}
         options={COMPARED}
         onValue={choose}
       />

@@ -76,7 +76,7 @@ function compareIn(given: unknown): TrendsQuery['compare'] {
 }
 
 /** What the time is called that another is compared with. */
-export function comparedName(compare: TrendsQuery['compare']): string {
+function comparedName(compare: TrendsQuery['compare']): string {
   if (compare === undefined || compare === 'previous') return 'Previous period';
   return compare === 'year' ? 'A year earlier' : `${compare.days} days earlier`;
 }
