@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { createUnseenPersons, type UnseenPersons } from '#infra/clickhouse/unseen_persons.ts';
+import { createUnseenPersons, type UnseenPersons } from '#infra/clickhouse/erasure/unseen_persons.ts';
 import { type PersonGroup, wholeGroups } from '#pipelines/erasure/retention.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { until } from '#test/harness/until.ts';

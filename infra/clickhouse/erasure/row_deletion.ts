@@ -1,7 +1,7 @@
 // Deletes rows of several tables by mutations that run by themselves.
 
-import { run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { type Cluster, everywhere, localTable, ofAllServers, type Place } from './cluster.ts';
+import { run, SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
+import { type Cluster, everywhere, localTable, ofAllServers, type Place } from '../cluster.ts';
 
 /** Which rows of each table are meant, by the name of the database; `IN` of a list of another table is meant on every server. */
 type Conditions<Table extends string> = Readonly<Record<Table, (database: string) => string>>;

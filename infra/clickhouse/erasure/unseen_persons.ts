@@ -1,11 +1,11 @@
 // When persons were last seen, by the rows of their events; and the deletion of what says who is whom of those who were not for long.
 
 import type { LinkedPerson, PersonGroup, SweepMarks } from '#pipelines/erasure/retention.ts';
-import { insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { alterRows, type Cluster } from './cluster.ts';
+import { insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
+import { alterRows, type Cluster } from '../cluster.ts';
+import { listed } from '../merge_persons.ts';
+import { reloadPersons } from '../person_dictionaries.ts';
 import { DELETED, forgetErasing, noteErasing } from './erase_persons.ts';
-import { listed } from './merge_persons.ts';
-import { reloadPersons } from './person_dictionaries.ts';
 import { createRowDeletion } from './row_deletion.ts';
 
 /** As `person_hash` it is no person's. */

@@ -1,8 +1,8 @@
 // Deletes the rows of a whole site from every table.
 
-import { SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import type { Cluster } from './cluster.ts';
-import { reloadPersons } from './person_dictionaries.ts';
+import { SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
+import type { Cluster } from '../cluster.ts';
+import { reloadPersons } from '../person_dictionaries.ts';
 import { createRowDeletion } from './row_deletion.ts';
 
 /** Rows of a site in one table. */

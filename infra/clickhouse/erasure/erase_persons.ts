@@ -1,8 +1,8 @@
 // Deletes the rows of persons from every table.
 
-import { insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { type Cluster, everywhere, localTable } from './cluster.ts';
-import { reloadPersons } from './person_dictionaries.ts';
+import { insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
+import { type Cluster, everywhere, localTable } from '../cluster.ts';
+import { reloadPersons } from '../person_dictionaries.ts';
 import { createRowDeletion } from './row_deletion.ts';
 
 /** The columns of event_rows that say whose a row is. */
