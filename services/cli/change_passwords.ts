@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { parseEnv } from 'node:util';
 import { Type } from 'typebox';
 import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
@@ -109,7 +110,7 @@ async function rotateIn(part: LoginPart, folder: string, { env, say }: Ports): P
   const users = [...loginsIn(part, files).keys()];
   if (users.length === 0) throw new UsageError('logins_missing', `no file of ${folder} has ${VARIABLES[part][0]}`);
   const mechanism = begun?.mechanism ?? (part === 'kafka' ? otherMechanism(mechanismIn(files)) : null);
-  const keeper = await openKeeper(part, env, mechanism);
+  const keeper = await openKeeper(part, env, mechanism, files);
   try {
     const plan = begun ?? { passwords: await freshPasswords(part, keeper, users), mechanism };
     if (begun === null) writeWhole(path, JSON.stringify(plan));
@@ -153,7 +154,7 @@ async function finishIn(
   const logins = loginsIn(part, files);
   const seen = metrics === null ? null : await usersSeen(part, logins, metrics, metricsOf);
   const mechanism = part === 'kafka' ? mechanismIn(files) : null;
-  const keeper = await openKeeper(part, env, mechanism, logins);
+  const keeper = await openKeeper(part, env, mechanism, files, logins);
   try {
     const [refused] = Object.keys(await refusedOf(keeper, Object.fromEntries(logins)));
     if (refused !== undefined)
@@ -197,6 +198,7 @@ async function openKeeper(
   part: LoginPart,
   env: Environment,
   mechanism: ScramMechanism | null,
+  files: readonly EnvFile[],
   logins: ReadonlyMap<string, string> = new Map(),
 ): Promise<PasswordKeeper> {
   const { kafka, redisUrl, redisCluster, clickhouseUrl, clickhouseCluster } = PARTS.properties;
@@ -219,7 +221,12 @@ async function openKeeper(
       const { config } = readSettings(Type.Object({ config: kafka }), env);
       const password = logins.get(config.sasl?.username ?? '');
       const sasl = config.sasl && password !== undefined ? { ...config.sasl, mechanism, password } : config.sasl;
-      return kafkaKeeper({ ...config, sasl }, config, mechanism);
+      // Who manages users may do so at a listener of its own.
+      const [brokers = config.brokers] = files.flatMap(({ text }) => {
+        const named = parseEnv(text)['KAFKA_BROKERS'];
+        return named === undefined ? [] : [named.split(',')];
+      });
+      return kafkaKeeper({ ...config, sasl }, { ...config, brokers }, mechanism);
     }
     default:
       return part satisfies never;
