@@ -228,6 +228,16 @@ export interface Decoder {
 const Encoder = internal<new () => { writeBuffer(buffer: Buffer): unknown }>('protocol/encoder.js');
 const DecoderOfClient = internal<new (buffer: Buffer) => Decoder>('protocol/decoder.js');
 
+/** How many items or bytes follow, as flexible versions write it; a text has its bytes behind it. */
+export function countOf(count: number): Buffer {
+  const bytes: number[] = [];
+  let left = count + 1;
+  for (; left > 0x7f; left >>>= 7) bytes.push((left & 0x7f) | 0x80);
+  return Buffer.of(...bytes, left);
+}
+export const bytesOf = (bytes: Buffer): Buffer => Buffer.concat([countOf(bytes.length), bytes]);
+export const textOf = (text: string): Buffer => bytesOf(Buffer.from(text));
+
 /** A request of a flexible version (KIP-482); `body` is all of it behind the header's tagged fields. */
 export const requestOf = <T>(
   apiName: string,

@@ -3,7 +3,7 @@
 import type { Admin, Kafka } from 'kafkajs';
 import kafkajs from 'kafkajs';
 import type { ProcessUser } from '#infra/rights/process_rights.ts';
-import { type Decoder, isNotAuthorized, openCluster, requestOf, withAdmin } from './client.ts';
+import { type Decoder, isNotAuthorized, openCluster, requestOf, textOf, withAdmin } from './client.ts';
 import { missingAcls } from './provision.ts';
 
 export type KafkaFacts = Awaited<ReturnType<typeof inspectKafka>>;
@@ -102,7 +102,7 @@ function refusedAsNull(error: unknown): null {
 const API_VERSIONS = { key: 18, version: 3 };
 /** From version 4 on with the bytes that are free. */
 const LOG_DIRS = { key: 35, version: 4 };
-const NAME = Buffer.concat([Buffer.of(4), Buffer.from('svc')]);
+const NAME = textOf('svc');
 
 /** By requests that the client (kafkajs 2.2.4) does not know, over connections of their own. */
 async function askBrokers(kafka: Kafka, ids: readonly string[]) {

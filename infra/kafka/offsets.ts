@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin, Kafka } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
-import { openCluster } from './client.ts';
+import { type Decoder, openCluster, requestOf, textOf } from './client.ts';
 import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 import { internal } from './kafkajs_patches/client_patches.ts';
 import { prefixOf } from './kafkajs_patches/namespace.ts';
@@ -127,26 +127,13 @@ async function withLeaders<T>(ask: () => Promise<T>): Promise<T> {
 /** Tells a topic from another one that was made under its name after it. */
 export type TopicIds = Awaited<ReturnType<typeof openTopicIds>>;
 
-interface Decoder {
-  readInt16(): number;
-  readInt32(): number;
-  readUVarInt(): number;
-  readUVarIntString(): string | null;
-  readTaggedFields(): unknown;
-  offset: number;
-  buffer: Buffer;
-}
-
-const Encoder = internal<new () => { writeBuffer(buffer: Buffer): unknown }>('protocol/encoder.js');
-const DecoderOfClient = internal<new (buffer: Buffer) => Decoder>('protocol/decoder.js');
 const { createErrorFromCode, failure } = internal<{
   createErrorFromCode(code: number): Error;
   failure(code: number): boolean;
 }>('protocol/error.js');
 
-const METADATA = 3;
-/** The first that answers with ids where topics are asked for by name; the client itself speaks version 6. */
-const VERSION = 12;
+/** The first version that answers with ids where topics are asked for by name; the client itself speaks version 6. */
+const METADATA = { key: 3, version: 12 };
 const ID_BYTES = 16;
 
 /** Asks over a connection of its own, by a request that the client (kafkajs 2.2.4) does not know. */
@@ -157,33 +144,16 @@ export async function openTopicIds(kafka: Kafka) {
     async of(topic: string): Promise<string> {
       await cluster.refreshMetadataIfNecessary();
       const broker = await cluster.findControllerBroker();
-      if ((broker.versions[METADATA]?.maxVersion ?? 0) < VERSION) return '';
-      return broker.connectionPool.send({
-        request: {
-          apiKey: METADATA,
-          apiVersion: VERSION,
-          apiName: 'Metadata',
-          encode: async () => requestFor(prefixOf(kafka) + topic),
-        },
-        response: {
-          decode: async (bytes: Buffer) => readId(new DecoderOfClient(bytes)),
-          parse: async (id: string) => id,
-        },
-      });
+      if ((broker.versions[METADATA.key]?.maxVersion ?? 0) < METADATA.version) return '';
+      return broker.connectionPool.send(requestOf('Metadata', METADATA, requestFor(prefixOf(kafka) + topic), readId));
     },
     close: (): Promise<void> => cluster.disconnect(),
   };
 }
 
-/** The header's tagged fields, one topic by its name, made by nobody's asking, without rights, and the tagged fields. */
-function requestFor(topic: string): unknown {
-  const name = Buffer.from(topic);
-  // A length is written as one byte below 128, else as two: names of topics have 249 characters at the most.
-  const length = name.length + 1;
-  const size = length < 0x80 ? [length] : [(length & 0x7f) | 0x80, length >> 7];
-  const topics = Buffer.concat([Buffer.of(2), Buffer.alloc(ID_BYTES), Buffer.from(size), name, Buffer.of(0)]);
-  return new Encoder().writeBuffer(Buffer.concat([Buffer.of(0), topics, Buffer.of(0, 0, 0)]));
-}
+/** One topic by its name, made by nobody's asking, without rights, and the tagged fields. */
+const requestFor = (topic: string): Buffer =>
+  Buffer.concat([Buffer.of(2), Buffer.alloc(ID_BYTES), textOf(topic), Buffer.of(0, 0, 0, 0)]);
 
 function readId(from: Decoder): string {
   from.readTaggedFields();

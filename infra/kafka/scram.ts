@@ -3,7 +3,7 @@
 import { pbkdf2 } from 'node:crypto';
 import { promisify } from 'node:util';
 import type { Kafka } from 'kafkajs';
-import { type Decoder, openCluster, requestOf } from './client.ts';
+import { bytesOf, countOf, type Decoder, openCluster, requestOf, textOf } from './client.ts';
 import { internal } from './kafkajs_patches/client_patches.ts';
 
 const MECHANISMS = {
@@ -96,15 +96,6 @@ async function ask<T>(kafka: Kafka, exchange: Exchange<T>): Promise<T> {
 /** No tagged fields. */
 const END = Buffer.of(0);
 
-function countOf(count: number): Buffer {
-  const bytes: number[] = [];
-  let left = count + 1;
-  for (; left > 0x7f; left >>>= 7) bytes.push((left & 0x7f) | 0x80);
-  return Buffer.of(...bytes, left);
-}
-
-const bytesOf = (bytes: Buffer): Buffer => Buffer.concat([countOf(bytes.length), bytes]);
-const textOf = (text: string): Buffer => bytesOf(Buffer.from(text));
 const arrayOf = (items: readonly Buffer[]): Buffer => Buffer.concat([countOf(items.length), ...items]);
 
 function readMechanisms(from: Decoder): Map<string, ScramMechanism[]> {

@@ -129,9 +129,10 @@ export function timeRead(query: object): TimeRead | null {
 }
 
 /** The same but for what it reads to know the values of persons. */
-function timeAskedAbout({ from, to, mode, compare, breakdown }: TimedQuery): TimeRead {
+function timeAskedAbout(timed: TimedQuery): TimeRead {
+  const { from, to, mode, breakdown } = timed;
   if (mode === 'first_ever') return { from: 0, to };
-  return { from: Math.max(0, from - earlierMs({ from, to, compare }) - (breakdown?.lookback_ms ?? 0)), to };
+  return { from: Math.max(0, from - earlierMs(timed) - (breakdown?.lookback_ms ?? 0)), to };
 }
 
 const DAY_MS = 86_400_000;
@@ -139,11 +140,7 @@ const DAY_MS = 86_400_000;
 const YEAR_MS_MAX = 367 * DAY_MS;
 const WEEK_MS = 7 * DAY_MS;
 
-function earlierMs({
-  from,
-  to,
-  compare,
-}: Pick<TimedQuery, 'from' | 'to'> & { compare: TimedQuery['compare'] | undefined }): number {
+function earlierMs({ from, to, compare }: TimedQuery): number {
   if (compare === undefined) return 0;
   if (compare === 'previous') return to - from;
   return compare === 'year' ? YEAR_MS_MAX : compare.days * DAY_MS + WEEK_MS;

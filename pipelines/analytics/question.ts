@@ -1,7 +1,7 @@
 // What every kind of question has: the value that describes it, and the times, events and filters that it shares with others.
 
 import { type Static, type TObject, type TUnion, Type } from 'typebox';
-import { type Calendar, DEFAULT_CALENDAR, isTimeZone, WEEK_STARTS } from '#pipelines/settings/calendar.ts';
+import { type Calendar, calendarOf, isTimeZone, type SaysCalendar, WEEK_STARTS } from '#pipelines/settings/calendar.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
 import { CONDITIONS_MAX, closed, dateMs, type Filter, filtersShape, PERSON_CONDITIONS_MAX } from './filters.ts';
 import { conditionsOf, type PlacedCondition } from './query_rewrites.ts';
@@ -98,16 +98,6 @@ export const calendarFields = {
   ),
 };
 
-interface OfCalendar {
-  time_zone?: string;
-  week_start?: Calendar['weekStart'];
-}
-
-export const calendarOfQuery = ({ time_zone, week_start }: OfCalendar): Calendar => ({
-  timeZone: time_zone ?? DEFAULT_CALENDAR.timeZone,
-  weekStart: week_start ?? DEFAULT_CALENDAR.weekStart,
-});
-
 /** Which events a whole question is about: those of a time, as the filters choose them. */
 export interface Scope {
   from: number;
@@ -121,9 +111,9 @@ export function scopeOf({ from, to, filters = [] }: Pick<Scope, 'from' | 'to'> &
 
 /** The same of a time that is cut into intervals. */
 export function cutOf<Of extends Interval>(
-  query: Parameters<typeof scopeOf>[0] & { interval: Of } & OfCalendar,
+  query: Parameters<typeof scopeOf>[0] & { interval: Of } & SaysCalendar,
 ): Scope & { interval: Of; calendar: Calendar } {
-  return { ...scopeOf(query), interval: query.interval, calendar: calendarOfQuery(query) };
+  return { ...scopeOf(query), interval: query.interval, calendar: calendarOf(query) };
 }
 
 /** What of a query's times no schema can say, where it has such. */

@@ -1,5 +1,3 @@
-import type { Site } from '#schemas/setting.ts';
-
 /** Days on which weeks may begin. */
 export const WEEK_STARTS = ['monday', 'saturday', 'sunday'] as const;
 
@@ -10,13 +8,15 @@ export interface Calendar {
   weekStart: (typeof WEEK_STARTS)[number];
 }
 
-/** That of whoever says nothing of it: weeks as in ISO 8601. */
-export const DEFAULT_CALENDAR: Calendar = { timeZone: 'UTC', weekStart: 'monday' };
+/** What a site, or a query, says of its calendar; a newer service may know other days. */
+export interface SaysCalendar {
+  time_zone?: string | null;
+  week_start?: string | null;
+}
 
-/** That of a site. */
-export const calendarOf = ({ time_zone, week_start }: Pick<Site, 'time_zone' | 'week_start'>): Calendar => ({
-  timeZone: time_zone ?? DEFAULT_CALENDAR.timeZone,
-  weekStart: WEEK_STARTS.find((day) => day === week_start) ?? DEFAULT_CALENDAR.weekStart,
+export const calendarOf = ({ time_zone, week_start }: SaysCalendar): Calendar => ({
+  timeZone: time_zone ?? 'UTC',
+  weekStart: WEEK_STARTS.find((day) => day === week_start) ?? 'monday',
 });
 
 /**

@@ -13,7 +13,6 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseEnv } from 'node:util';
 import { Type } from 'typebox';
 import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
@@ -223,8 +222,8 @@ async function openKeeper(
       const sasl = config.sasl && password !== undefined ? { ...config.sasl, mechanism, password } : config.sasl;
       // Who manages users may do so at a listener of its own.
       const [brokers = config.brokers] = files.flatMap(({ text }) => {
-        const named = parseEnv(text)['KAFKA_BROKERS'];
-        return named === undefined ? [] : [named.split(',')];
+        const named = valueIn(text, 'KAFKA_BROKERS');
+        return named === '' ? [] : [named.split(',')];
       });
       return kafkaKeeper({ ...config, sasl }, { ...config, brokers }, mechanism);
     }

@@ -1,12 +1,11 @@
 // Funnels: what may be asked, what a query decides, and its answer.
 
 import { type Static, Type } from 'typebox';
-import type { Calendar } from '#pipelines/settings/calendar.ts';
+import { type Calendar, calendarOf } from '#pipelines/settings/calendar.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { closed, type Field, fieldShape } from '../filters.ts';
 import {
   calendarFields,
-  calendarOfQuery,
   common,
   type Interval,
   interval,
@@ -223,7 +222,7 @@ export function funnelPlan(query: FunnelQuery): FunnelPlan {
     looked: looked(query),
     lookbackMs: breakdown?.lookback_ms ?? null,
     breakdown: breakdown === undefined ? null : { step: 1, limit: VALUES, ...breakdown },
-    trend: trend === undefined ? null : { interval: trend.interval, calendar: calendarOfQuery(trend) },
+    trend: trend === undefined ? null : { interval: trend.interval, calendar: calendarOf(trend) },
     groupsMax: groupsMax(query),
   };
 }
