@@ -47,10 +47,10 @@ $ACLS --allow-principal User:svc_replay --operation Describe --group $PREFIXsvc.
 $ACLS --allow-principal User:svc_replay --operation Delete --group $PREFIXsvc.replay
 $ACLS --allow-principal User:svc_replay --operation Delete --group $PREFIXsvc.replay. --resource-pattern-type prefixed
 $ACLS --allow-principal User:svc_replay --operation Write --transactional-id $PREFIXsvc.replay. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_erasure --operation Read --topic $PREFIXsite.config --topic $PREFIXperson.erasures --topic $PREFIXidentity.links --topic $PREFIXevents.unique --topic $PREFIXevents.identified --topic $PREFIXdelivery.outcomes --topic $PREFIXdedup.duplicates --topic $PREFIXinventory --topic $PREFIXagain.identity --topic $PREFIXagain.warehouse
+$ACLS --allow-principal User:svc_erasure --operation Read --topic $PREFIXsite.config --topic $PREFIXperson.erasures --topic $PREFIXidentity.links --topic $PREFIXevents.raw --topic $PREFIXevents.unique --topic $PREFIXevents.identified --topic $PREFIXdelivery.outcomes --topic $PREFIXdedup.duplicates --topic $PREFIXinventory --topic $PREFIXagain.identity --topic $PREFIXagain.warehouse
 $ACLS --allow-principal User:svc_erasure --operation Write --topic $PREFIXperson.erasures --topic $PREFIXidentity.links
 $ACLS --allow-principal User:svc_erasure --operation Read --group $PREFIXsvc.erasure --group $PREFIXsvc.table --group $PREFIXsvc.once
 $ACLS --allow-principal User:svc_erasure --operation Read --group $PREFIXsvc.erasure. --group $PREFIXsvc.table. --group $PREFIXsvc.once. --resource-pattern-type prefixed
-$ACLS --allow-principal User:svc_erasure --operation Describe --group $PREFIXsvc.identity --group $PREFIXsvc.warehouse
-$ACLS --allow-principal User:svc_erasure --operation Describe --group $PREFIXsvc.identity. --group $PREFIXsvc.warehouse. --resource-pattern-type prefixed
+$ACLS --allow-principal User:svc_erasure --operation Describe --group $PREFIXsvc.dedup --group $PREFIXsvc.identity --group $PREFIXsvc.warehouse
+$ACLS --allow-principal User:svc_erasure --operation Describe --group $PREFIXsvc.dedup. --group $PREFIXsvc.identity. --group $PREFIXsvc.warehouse. --resource-pattern-type prefixed
 $ACLS --allow-principal User:svc_erasure --operation Write --transactional-id $PREFIXsvc.erasure. --resource-pattern-type prefixed

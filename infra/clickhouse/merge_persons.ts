@@ -110,8 +110,8 @@ export interface RowSplit {
   split_at: number;
 }
 
-/** Longer than any topic holds an event that was resolved before, dead letters among them. */
-const CORRECTED_DAYS = 45;
+/** For how long rows are given to those who were split: longer than any topic holds an event that was resolved before, dead letters among them. */
+export const CORRECTED_DAYS = 45;
 const ID = /^[\w-]+$/;
 /** The person that a distinct id stands for by itself: pipelines/identity/identity.ts has the same. */
 const BASE = "concat('p_', lower(hex(substring(SHA256(concat(site_id, '\\n', distinct_id)), 1, 16))))";

@@ -237,12 +237,12 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     kafka: {
       // What stages have yet to pass is read to its end.
       reads: [
-        ...[settings, erasures, links, unique, identified, outcomes, duplicates, inventory],
+        ...[settings, erasures, links, raw, unique, identified, outcomes, duplicates, inventory],
         ...[redeliverIdentity, redeliverWarehouse],
       ],
       writes: [erasures, links],
       groups: ['erasure', TABLE, ONCE],
-      groupsDescribed: words('identity warehouse'),
+      groupsDescribed: words('dedup identity warehouse'),
       transactionalIds: ['erasure'],
     },
     redis: {

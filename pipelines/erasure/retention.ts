@@ -42,6 +42,8 @@ export interface DueSweep {
   days: number;
   /** Of whom something was stored since is noted; null: what was noted before holds no more, and all of them is looked through. */
   sinceMs: number | null;
+  /** Up to when who was seen was noted to its end; 0: never. */
+  notedMs: number;
 }
 
 /**
@@ -68,7 +70,7 @@ export function dueSweep(
   const markMs = markOf(site);
   const isKnown = markMs > nowMs - NOTED_DAYS_MAX * DAY_MS;
   const sinceMs = isKnown ? markMs - STORED_LATE_DAYS * DAY_MS : null;
-  return { siteId: site.site_id, days: site.person_days ?? 0, sinceMs };
+  return { siteId: site.site_id, days: site.person_days ?? 0, sinceMs, notedMs: isKnown ? markMs : 0 };
 }
 
 /** Sites of which is noted who was seen, and that keep persons until these are erased: nothing of the kind is kept of them. */

@@ -79,7 +79,7 @@ const SITE_OPTIONS = [
   option('week-start <DAY>', 'monday, saturday or sunday ("" for monday)', 'week_start', textOrNull),
   option(
     'person-days <DAYS>',
-    'Days after their last event that persons are kept, from 30 ("" for the default: until erased)',
+    'Days after their last event that persons are kept, from 30; forgetting cannot be undone ("" for the default: until erased)',
     'person_days',
     readDays,
   ),

@@ -92,7 +92,7 @@ export async function waitFor({ parts, log, batch }: Work, phase: Erasure['phase
   await sleep(POLL_MS);
 }
 
-/** What has to be done with a topic, before rows are deleted that come of it. */
+/** What has to be done with a topic, before rows are deleted that come of it; whoever writes to a topic stands before its reader. */
 export const READERS = [
   ['identity', TOPICS.unique],
   ['identity', TOPICS.redeliverIdentity],
@@ -106,21 +106,14 @@ export const READERS = [
 
 type Readers = readonly (readonly [stage: string, topic: string])[];
 
-/** Up to where topics are at one moment, with the groups that read them. */
-export type ReaderEnds = [group: string, topic: string, ends: TopicEnds][];
-
-export async function endsOf({ session }: Pick<ErasureParts, 'session'>, readers: Readers): Promise<ReaderEnds> {
-  const marks: ReaderEnds = [];
-  for (const [stage, topic] of readers) {
-    marks.push([session.groupOf(stage), topic, await topicOffsets(session.admin, topic)]);
-  }
-  return marks;
-}
-
 /** Waits until stages have passed all that their topics have by now; false where another one leads. */
 export async function havePassed(work: Work, readers: Readers, phase: Erasure['phase']): Promise<boolean> {
   const { session } = work.parts;
-  for (const [group, topic, ends] of await endsOf(work.parts, readers)) {
+  const marks: [group: string, topic: string, ends: TopicEnds][] = [];
+  for (const [stage, topic] of readers) {
+    marks.push([session.groupOf(stage), topic, await topicOffsets(session.admin, topic)]);
+  }
+  for (const [group, topic, ends] of marks) {
     while (!(await hasPassed(session, group, topic, ends))) {
       if (!work.leads()) return false;
       await waitFor(work, phase, topic);

@@ -1,10 +1,13 @@
 // Forgets persons of whom nothing came for as long as their site keeps persons: in slices, between which erasures have their turn.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CORRECTED_DAYS } from '#infra/clickhouse/merge_persons.ts';
 import { failpoint } from '#infra/failpoint.ts';
+import { topicOffsets } from '#infra/kafka/offsets.ts';
 import { openFencedProducer } from '#infra/kafka/producers.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
 import type { FoundLink } from '#infra/persons/person_data.ts';
-import { hasPassed } from '#infra/redelivery/replay_topics.ts';
+import { hasPassed, type TopicEnds } from '#infra/redelivery/replay_topics.ts';
 import { isOpen, restUntil } from '#pipelines/erasure/erasure.ts';
 import {
   type DueSweep,
@@ -16,18 +19,11 @@ import {
   wholeGroups,
 } from '#pipelines/erasure/retention.ts';
 import { isOfNode } from '#schemas/records.ts';
-import {
-  areDeleted,
-  type ErasureLog,
-  type ErasureParts,
-  endsOf,
-  READERS,
-  type ReaderEnds,
-  tombstonesOf,
-  type Work,
-} from './erasure_log.ts';
+import { areDeleted, type ErasureLog, type ErasureParts, READERS, tombstonesOf, type Work } from './erasure_log.ts';
 
 const DAY_MS = 86_400_000;
+/** After a split rows of both sides are given to each other for so long. */
+const CORRECTED_MS = CORRECTED_DAYS * DAY_MS;
 const LOOK_MS = 10_000;
 /** Persons of a slice, which are in memory with their links. */
 const SLICE = 50_000;
@@ -44,11 +40,22 @@ class ClockDiffersError extends Error {
   readonly code = 'clock_differs';
 }
 
+/** Each stage on the way of an event to its row, behind those that write what it reads. */
+const WAY = [['dedup', TOPICS.raw], ...READERS] as const;
+
+/** How far what the edge had taken at one moment is stored: where the stage whose turn it is has to come, which is taken when its turn comes. */
+interface StoredAwait {
+  turn: number;
+  ends: TopicEnds | null;
+}
+
+const FROM_THE_START: StoredAwait = { turn: 0, ends: null };
+
 /** Of one site. */
 interface Sweep extends DueSweep {
   begunMs: number;
-  /** What stages have to pass first, so that all that came before is stored. */
-  ends: ReaderEnds;
+  /** Anew before every slice: who came while others were forgotten is not forgotten. */
+  stored: StoredAwait;
   isNoted: boolean;
   /** The leader of the last group that was looked at. */
   after: string;
@@ -60,7 +67,7 @@ interface Sweep extends DueSweep {
  * What is under way is known in memory alone: whoever comes next begins anew, and finds whoever is not forgotten yet. Of a slice
  * Redis goes first, then records of identity.links, then rows, of which links go last: by these persons are found.
  */
-export function createPersonSweep(parts: ErasureParts) {
+export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
   const { session, settings, unseen, logger, nowMs } = parts;
   let sweep: Sweep | null = null;
   let lookAtMs = 0;
@@ -77,20 +84,31 @@ export function createPersonSweep(parts: ErasureParts) {
     await unseen.forgetSites(lapsedSites(settings.sites(), marks));
     const due = dueSweep(settings.sites(), marks, nowMs(), parts.sweepHour);
     if (due === null) return null;
-    const begunMs = nowMs();
-    const ends = await endsOf(parts, READERS);
-    return { ...due, begunMs, ends, isNoted: false, after: '', restUntilMs: 0, forgotten: 0 };
+    return {
+      ...due,
+      ...{ begunMs: nowMs(), stored: FROM_THE_START, isNoted: false, after: '', restUntilMs: 0, forgotten: 0 },
+    };
   }
 
-  /** Whether all that had come when the sweep began is stored. */
-  async function isStored({ ends }: Sweep): Promise<boolean> {
-    for (const [group, topic, marks] of ends) if (!(await hasPassed(session, group, topic, marks))) return false;
-    return true;
+  /** Whether all that the edge had taken when this was first asked is stored. */
+  async function isStored(now: Sweep): Promise<boolean> {
+    for (;;) {
+      const { turn, ends } = now.stored;
+      const reader = WAY[turn];
+      if (reader === undefined) return true;
+      const [stage, topic] = reader;
+      const marks = ends ?? (await topicOffsets(session.admin, topic));
+      now.stored = { turn, ends: marks };
+      if (!(await hasPassed(session, session.groupOf(stage), topic, marks))) return false;
+      now.stored = { turn: turn + 1, ends: null };
+    }
   }
 
-  async function note({ siteId, sinceMs, begunMs }: Sweep): Promise<void> {
+  async function note({ siteId, sinceMs, notedMs, begunMs }: Sweep): Promise<void> {
     if (sinceMs === null) await unseen.forgetSites([siteId]);
-    await unseen.note(siteId, sinceMs ?? 0);
+    // Their rows have their persons only now, also those that are older than what is looked through every day.
+    const haveNewRows = await unseen.wereSplit(siteId, notedMs - CORRECTED_MS, begunMs - CORRECTED_MS);
+    await unseen.note(siteId, haveNewRows ? 0 : (sinceMs ?? 0));
     await unseen.noteOthers(siteId, begunMs);
   }
 
@@ -106,10 +124,14 @@ export function createPersonSweep(parts: ErasureParts) {
       sweep = null;
       return;
     }
-    if (nowMs() < now.restUntilMs || (!now.isNoted && !(await isStored(now)))) return;
-    if (!now.isNoted) await note(now);
-    now.isNoted = true;
-    if (await forgetSlice(parts, now, leads)) return;
+    if (nowMs() < now.restUntilMs || !(await isStored(now))) return;
+    now.stored = FROM_THE_START;
+    if (!now.isNoted) {
+      await note(now);
+      now.isNoted = true;
+      return;
+    }
+    if (await forgetSlice(parts, now, slice, leads)) return;
     await unseen.tidy(now.siteId);
     await unseen.done(now.siteId, now.begunMs);
     if (now.forgotten > 0) logger.info({ site: now.siteId, persons: now.forgotten }, 'persons forgotten');
@@ -136,12 +158,15 @@ export function createPersonSweep(parts: ErasureParts) {
 }
 
 /** False where there is nobody more to forget. */
-async function forgetSlice(parts: ErasureParts, sweep: Sweep, leads: () => boolean): Promise<boolean> {
+async function forgetSlice(parts: ErasureParts, sweep: Sweep, slice: number, leads: () => boolean): Promise<boolean> {
   const { session, erasures, data, unseen, nowMs } = parts;
   const { siteId, begunMs, after } = sweep;
   const seenBeforeMs = begunMs - sweep.days * DAY_MS;
   const look = async (): Promise<PersonGroup[]> =>
-    wholeGroups(await unseen.unseen(siteId, seenBeforeMs, after, SLICE), SLICE);
+    wholeGroups(
+      await unseen.unseen(siteId, { beforeMs: seenBeforeMs, splitMs: begunMs - CORRECTED_MS }, after, slice),
+      slice,
+    );
   const found = await look();
   const last = found.at(-1);
   if (last === undefined) return false;
@@ -158,6 +183,7 @@ async function forgetSlice(parts: ErasureParts, sweep: Sweep, leads: () => boole
     const erased = await forgetInIndex(work, siteId, groups, links, untilMs);
     const erasedMs = nowMs();
     if (erased.length > 0 && !(await forgetRows(work, siteId, erased, { seenBeforeMs, nowMs: erasedMs }))) return true;
+    if (!leads()) return true;
     sweep.restUntilMs = restUntil(erasedMs, nowMs());
     sweep.forgotten += erased.reduce((sum, { persons }) => sum + persons.length, 0);
     sweep.after = last.leader;

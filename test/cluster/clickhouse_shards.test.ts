@@ -162,7 +162,8 @@ test('who was seen is put together from both shards, and who was not is forgotte
   await unseen.note(site_id, 0);
   await unseen.noteOthers(site_id, nowMs);
   const times = { seenBeforeMs: nowMs - 30 * DAY_MS, nowMs };
-  const found = wholeGroups(await unseen.unseen(site_id, times.seenBeforeMs, '', 100), 100);
+  const before = { beforeMs: times.seenBeforeMs, splitMs: nowMs - 45 * DAY_MS };
+  const found = wholeGroups(await unseen.unseen(site_id, before, '', 100), 100);
   expect(found.map(({ leader }) => leader)).toEqual(['0', '3', '5', '7', '8', '9'].map(P));
   for (const what of ['besides', 'links'] as const) {
     await unseen.begin(what, site_id, found, times);
@@ -170,7 +171,7 @@ test('who was seen is put together from both shards, and who was not is forgotte
   }
   await unseen.end();
   expect([await countOf(warehouse, 'person_links'), await countOf(warehouse, 'merged_persons')]).toEqual([6, 6]);
-  expect(await unseen.unseen(site_id, times.seenBeforeMs, '', 100)).toEqual([]);
+  expect(await unseen.unseen(site_id, before, '', 100)).toEqual([]);
   expect(await countOf(warehouse, 'event_rows')).toBe(VISITORS + recent.length);
 });
 

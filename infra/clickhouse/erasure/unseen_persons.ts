@@ -85,11 +85,28 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
         HAVING countIf(person_hash GLOBAL IN (SELECT person_hash FROM person_seen WHERE site_id = {site:String})) = 0`;
       await run(warehouse, query, { site: siteId, now: seconds(nowMs) }, NOTED);
     },
+    /** Whether anybody of a site was split after one time and up to another; milliseconds since 1970 UTC. */
+    async wereSplit(siteId: string, afterMs: number, upToMs: number): Promise<boolean> {
+      const [found] = await select<{ splits: number }>(
+        warehouse,
+        `SELECT toFloat64(count()) AS splits FROM person_splits WHERE site_id = {site:String}
+         AND split_at > fromUnixTimestamp64Milli({after:Int64}, 'UTC') AND split_at <= fromUnixTimestamp64Milli({to:Int64}, 'UTC')`,
+        { site: siteId, after: Math.max(0, Math.floor(afterMs)), to: Math.max(0, Math.floor(upToMs)) },
+        GENTLY,
+      );
+      return found !== undefined && found.splits > 0;
+    },
     /**
      * Persons none of whom was seen since `beforeMs`, with all who are one with them, in the order of their leaders behind `after`.
-     * Of whom nothing is noted is not among them.
+     * Of whom nothing is noted is not among them; nor is who is one with somebody that was split after `splitMs`: their rows may
+     * still be given to one side or the other, and say nothing of when it was seen.
      */
-    unseen: (siteId: string, beforeMs: number, after: string, limit: number): Promise<LinkedPerson[]> =>
+    unseen: (
+      siteId: string,
+      { beforeMs, splitMs }: { beforeMs: number; splitMs: number },
+      after: string,
+      limit: number,
+    ): Promise<LinkedPerson[]> =>
       select<LinkedPerson>(
         warehouse,
         `SELECT person_id AS person, target AS leader, toFloat64(version) AS version FROM person_links FINAL
@@ -101,8 +118,15 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
              SELECT person_hash, max(seen_at) AS seen FROM person_seen WHERE site_id = {site:String} GROUP BY person_hash) AS seen
            USING (person_hash)
            GROUP BY hash HAVING max(seen) < toDateTime({before:UInt32}, 'UTC'))
+         AND target GLOBAL NOT IN (
+           SELECT target FROM person_links FINAL WHERE site_id = {site:String} AND person_id GLOBAL IN (
+             SELECT arrayJoin(arrayConcat(moved, stayed, [person_id, former_person_id])) FROM person_splits
+             WHERE site_id = {site:String} AND split_at > fromUnixTimestamp64Milli({split:Int64}, 'UTC')))
          ORDER BY leader, person LIMIT {limit:UInt32}`,
-        { site: siteId, before: Math.max(0, seconds(beforeMs)), after, limit },
+        {
+          ...{ site: siteId, after, limit },
+          ...{ before: Math.max(0, seconds(beforeMs)), split: Math.max(0, Math.floor(splitMs)) },
+        },
         GENTLY,
       ),
     /**

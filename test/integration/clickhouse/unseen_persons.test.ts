@@ -39,8 +39,9 @@ async function link(
 
 const leaders = (groups: readonly PersonGroup[]): string[] => groups.map(({ leader }) => leader.charAt(2));
 
-async function unseenSince(unseen: UnseenPersons, days: number): Promise<PersonGroup[]> {
-  return wholeGroups(await unseen.unseen(SITE, ago(days), '', 1_000), 1_000);
+async function unseenSince(unseen: UnseenPersons, days: number, splitDays = 0): Promise<PersonGroup[]> {
+  const before = { beforeMs: ago(days), splitMs: ago(splitDays) };
+  return wholeGroups(await unseen.unseen(SITE, before, '', 1_000), 1_000);
 }
 
 test('who is unseen follows from arrivals of all who are one, and holds when their rows are gone', async () => {
@@ -103,7 +104,7 @@ test('groups come whole in slices, in the order of their leaders', async () => {
   await unseen.noteOthers(SITE, ago(100));
   const seen: string[][] = [];
   for (let after = ''; ; ) {
-    const some = wholeGroups(await unseen.unseen(SITE, ago(99), after, 10), 10);
+    const some = wholeGroups(await unseen.unseen(SITE, { beforeMs: ago(99), splitMs: NOW_MS }, after, 10), 10);
     const last = some.at(-1);
     if (last === undefined) break;
     expect(some.length).toBeLessThanOrEqual(3);
@@ -126,8 +127,8 @@ test('links, merges, splits and notes of the forgotten go, events stay, and so d
   ]);
   const split = { site_id: SITE, moved: [P('a')], stayed: [P('b')], person_id: P('a'), former_person_id: P('b') };
   await insertBlock(warehouse, 'person_splits', 'splits', [
-    { ...split, version: 1, split_at: Date.now() },
-    { ...split, moved: [P('c')], stayed: [P('d')], version: 1, split_at: Date.now() },
+    { ...split, version: 1, split_at: ago(60) },
+    { ...split, moved: [P('c')], stayed: [P('d')], version: 1, split_at: ago(60) },
   ]);
   await arrive(database, [
     [P('a'), ago(90)],
@@ -186,4 +187,32 @@ test('links, merges, splits and notes of the forgotten go, events stay, and so d
     ['c', 'd'],
   ]);
   expect(await rowsOf(database, 'SELECT site_id FROM erasing')).toEqual([]);
+});
+
+test('nobody who is one with somebody that was split lately is unseen, on either side', async () => {
+  const database = await create.migrated();
+  const unseen = createUnseenPersons(database.warehouse, database.cluster);
+  // b left a; c, who is one with b, was in no split; e left d long ago; f is apart; the split of f is another site's.
+  await link(database, [
+    [P('a'), P('a')],
+    [P('b'), P('b')],
+    [P('c'), P('b')],
+    ...(['d', 'e', 'f'] as const).map((letter): [string, string] => [P(letter), P(letter)]),
+  ]);
+  const split = (moved: string, stayed: string, days: number, site_id = SITE) => ({
+    ...{ site_id, moved: [P(moved)], stayed: [P(stayed)], person_id: P(moved), former_person_id: P(stayed) },
+    ...{ version: 1, split_at: ago(days) },
+  });
+  await insertBlock(database.warehouse, 'person_splits', 'late-splits', [
+    split('b', 'a', 40),
+    split('e', 'd', 50),
+    split('f', 'a', 1, 'elsewhere'),
+  ]);
+  await unseen.noteOthers(SITE, ago(200));
+  expect(leaders(await unseenSince(unseen, 100, 45))).toEqual(['d', 'e', 'f']);
+  expect(leaders(await unseenSince(unseen, 100, 40))).toEqual(['a', 'b', 'd', 'e', 'f']);
+  expect(leaders(await unseenSince(unseen, 100, 51))).toEqual(['f']);
+  expect(await unseen.wereSplit(SITE, ago(50), ago(40))).toBe(true);
+  expect(await unseen.wereSplit(SITE, ago(40), ago(1))).toBe(false);
+  expect(await unseen.wereSplit(SITE, ago(51), ago(50))).toBe(true);
 });

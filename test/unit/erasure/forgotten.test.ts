@@ -11,6 +11,8 @@ const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2026, 10, 20, 5);
 /** Between two looks at the clock: nothing is waited for. */
 const TICK_MS = 60_000;
+/** Offsets of a record here. */
+const RECORD = 2_000;
 
 class Crash extends Error {}
 
@@ -26,11 +28,19 @@ interface Plan {
   crashes: ReadonlyMap<number, 'before' | 'after'>;
   /** A step after which Redis restarts without what was deleted in the steps since the last look of its disk. */
   restart?: number;
+  /** How often each stage is asked how far it is before it passes an event; 0: events are stored at once. */
+  lag?: number;
+  /** Who was split, and how many days ago. */
+  split?: { persons: readonly string[]; days: number };
+  slice?: number;
+  /** How long the site keeps persons. */
+  keepDays?: number;
 }
 
 /** Everything that holds persons, in memory. */
-function world({ groups, events, crashes, restart }: Plan) {
+function world({ groups, events, crashes, restart, lag = 0, split, keepDays = DAYS }: Plan) {
   let steps = 0;
+  let firstEnd: number | null = null;
   let nowMs = START_MS;
   let versions = 0;
   /** By person, all who are one with them. */
@@ -41,6 +51,7 @@ function world({ groups, events, crashes, restart }: Plan) {
   const seen = new Map<string, number>();
   let mark: number | null = null;
   let unwritten: [string, Set<string>][] = [];
+  const splitMs = START_MS - (split?.days ?? Infinity) * DAY_MS;
 
   /** As identity learns it. */
   function learn(one: string, other: string): void {
@@ -68,9 +79,47 @@ function world({ groups, events, crashes, restart }: Plan) {
     if (days !== null) rows.push({ person: persons.at(-1) ?? first, atMs: START_MS - days * DAY_MS });
   }
 
+  /** What each stage has yet to pass, and of how many of them it was asked since it passed one. */
+  const topics = ['events.raw', 'events.unique', 'events.identified'].map((name) => ({
+    ...{ name, ends: 0, passed: 0, asked: 0 },
+    waiting: [] as Plan['events'][number][],
+  }));
+  /** What an event is by the time it is read from a topic. */
+  function arrive(at: number, event: Plan['events'][number]): void {
+    const topic = topics[at];
+    if (topic === undefined) return void rows.push({ person: leaderOf(event.person), atMs: nowMs });
+    topic.ends++;
+    topic.waiting.push(event);
+  }
+  const offsets = {
+    // More than could be markers of transactions alone.
+    fetchTopicOffsets: async (name: string) => {
+      const ends = topics.find((topic) => topic.name === name)?.ends ?? 0;
+      return [{ partition: 0, low: '0', high: String(ends * RECORD), offset: String(ends * RECORD) }];
+    },
+    fetchOffsets: async ({ topics: [name] }: { topics: string[] }) => {
+      const at = topics.findIndex((topic) => topic.name === name);
+      const topic = topics[at];
+      if (topic === undefined) return [{ partitions: [{ partition: 0, offset: '0' }] }];
+      if (++topic.asked >= lag) {
+        topic.asked = 0;
+        const event = topic.waiting.shift();
+        if (event !== undefined) {
+          topic.passed++;
+          if (at === 1 && event.with !== undefined) learn(event.person, event.with);
+          arrive(at + 1, event);
+        }
+      }
+      return [{ partitions: [{ partition: 0, offset: String(topic.passed * RECORD) }] }];
+    },
+  };
+
   async function step<T>(effect: () => T): Promise<T> {
     const dies = crashes.get(++steps);
-    for (const event of events) if (event.step === steps) come(event);
+    for (const event of events.filter((one) => one.step === steps)) {
+      if (lag > 0) arrive(0, event);
+      else come(event);
+    }
     if (dies === 'before') throw new Crash();
     const done = effect();
     if (steps === restart) for (const [person, group] of unwritten) if (!redis.has(person)) redis.set(person, group);
@@ -106,9 +155,9 @@ function world({ groups, events, crashes, restart }: Plan) {
     session: {
       groupOf: (name: string) => name,
       kafka: { producer },
-      admin: { fetchTopicOffsets: async () => [], fetchOffsets: async () => [] },
+      admin: offsets,
     },
-    settings: { sites: () => [{ site_id: SITE, person_days: DAYS }], site: () => ({ person_days: DAYS }) },
+    settings: { sites: () => [{ site_id: SITE, person_days: keepDays }], site: () => ({ person_days: keepDays }) },
     erasures: { readNow: async () => new Map(), codec: {} },
     notices: { sendDue: async () => undefined },
     logger: {
@@ -167,9 +216,10 @@ function world({ groups, events, crashes, restart }: Plan) {
             if (!ones.some(({ person }) => seen.has(person))) seen.set(leader, atMs);
           }
         }),
-      unseen: async (_: string, beforeMs: number, after: string, limit: number) =>
-        unseenNow(beforeMs)
-          .filter(({ leader }) => leader > after)
+      wereSplit: async (_: string, afterMs: number, upToMs: number) => splitMs > afterMs && splitMs <= upToMs,
+      unseen: async (_: string, at: { beforeMs: number; splitMs: number }, after: string, limit: number) =>
+        unseenNow(at.beforeMs)
+          .filter(({ leader }) => leader > after && !(splitMs > at.splitMs && split?.persons.includes(leader)))
           .slice(0, limit),
       begin: (what: string, _: string, gone: readonly PersonGroup[], { seenBeforeMs }: { seenBeforeMs: number }) =>
         step(() => {
@@ -185,17 +235,29 @@ function world({ groups, events, crashes, restart }: Plan) {
         step(() => {
           for (const person of seen.keys()) if (!links.has(person)) seen.delete(person);
         }),
-      end: () => step(() => undefined),
+      end: () =>
+        step(() => {
+          firstEnd ??= steps;
+        }),
     },
   } as unknown as ErasureParts;
-  return { parts, redis, topic, links, seen, steps: () => steps, isDone: () => (mark ?? 0) > START_MS };
+  return {
+    parts,
+    redis,
+    topic,
+    links,
+    seen,
+    steps: () => steps,
+    firstEnd: () => firstEnd,
+    isDone: () => (mark ?? 0) > START_MS,
+  };
 }
 
 /** Swept by one process after the other, each of which may die. */
 async function swept(plan: Plan) {
   const one = world(plan);
   while (!one.isDone()) {
-    const sweep = createPersonSweep(one.parts);
+    const sweep = createPersonSweep(one.parts, plan.slice);
     try {
       while (!one.isDone()) await sweep.step(() => true);
     } catch (error) {
@@ -247,6 +309,39 @@ test('whatever step of a sweep the process dies in, the next one ends it: the un
 test('who is seen again before it was looked for the last time is not forgotten', async () => {
   const { left } = await swept({ groups: GROUPS, events: [{ step: 3, person: 'a' }], crashes: new Map() });
   expect(left).toEqual(all('abcdeg'));
+});
+
+test('what the edge has taken and no row says yet counts, whatever stage it waits for', async () => {
+  for (const lag of [1, 3, 7]) {
+    const event = { step: 1, person: 'f' };
+    const plan: Plan = { groups: GROUPS, events: [event], crashes: new Map(), lag };
+    // It comes when the sweep has noted who was seen, and is looked for once more.
+    expect((await swept(plan)).left).toEqual(all('defg'));
+    // Of a later slice, it comes while an earlier one is forgotten.
+    const slices = { ...plan, slice: 4 };
+    const end = (await swept({ ...slices, events: [] })).firstEnd() ?? 0;
+    expect(end).toBeGreaterThan(5);
+    for (let step = 1; step <= end; step++) {
+      const { left } = await swept({ ...slices, events: [{ ...event, step }] });
+      expect([lag, step, left]).toEqual([lag, step, all('defg')]);
+    }
+  }
+});
+
+test('who was split lately is not forgotten, whenever they were seen', async () => {
+  const plan: Plan = { groups: GROUPS, events: [], crashes: new Map() };
+  expect((await swept({ ...plan, split: { persons: ['f', 'x'], days: 44 } })).left).toEqual(all('defg'));
+  expect((await swept({ ...plan, split: { persons: ['f', 'x'], days: 46 } })).left).toEqual(all('deg'));
+});
+
+test('once rows have gone to those who were split, all rows of the site say anew when they were seen', async () => {
+  // h was noted by itself long ago; a row too old to be looked through every day was another's, and is theirs now.
+  const groups: Plan['groups'] = [{ persons: ['h'], days: 70, noted: 200 }];
+  const old: Plan = { groups, events: [], crashes: new Map(), keepDays: 100 };
+  const splitAgo = (days: number): Plan => ({ ...old, split: { persons: ['h', 'x'], days } });
+  expect((await swept(old)).left).toEqual(all(''));
+  expect((await swept(splitAgo(47))).left).toEqual(all(''));
+  expect((await swept(splitAgo(45.5))).left).toEqual(all('h'));
 });
 
 test('a Redis that restarts without its last deletions leaves nobody whom no later sweep finds', async () => {

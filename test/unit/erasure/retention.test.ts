@@ -19,7 +19,8 @@ test.for([
 ] as const)('a site whose sweep %s', ([, markMs, day, sinceMs]) => {
   const marks = new Map(markMs === undefined ? [] : [['shop', markMs]]);
   const due = dueSweep([site('shop', 400)], marks, AT(day, 5), HOUR);
-  expect(due).toEqual(sinceMs === undefined ? null : { siteId: 'shop', days: 400, sinceMs });
+  const notedMs = sinceMs === null ? 0 : markMs;
+  expect(due).toEqual(sinceMs === undefined ? null : { siteId: 'shop', days: 400, sinceMs, notedMs });
 });
 
 test('before the hour it is that of the day before which counts', () => {

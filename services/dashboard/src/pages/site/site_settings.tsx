@@ -126,7 +126,7 @@ const GeneralFields = ({ field }: { field: ReturnType<typeof textFields<GeneralD
     </div>
     <TextField
       label={`${NAMES.personDays} (optional)`}
-      hint="At least 30. Who sent nothing for so long is forgotten, and new when they return; events stay for their own days. Empty, the default: persons are kept until erased."
+      hint="At least 30. Who sent nothing for so long is forgotten, which cannot be undone, and new when they return; events stay for their own days. Empty, the default: persons are kept until erased."
       {...field('personDays', 'person_days')}
     />
   </>
