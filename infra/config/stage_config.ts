@@ -145,6 +145,7 @@ export function erasureProcess(names: readonly string[]) {
     ...ANY_PROCESS.properties,
     ...EGRESS.properties,
     ...NIGHT.properties,
+    eventDays: WAREHOUSE.properties.eventDays,
     secretsKeys: SECRETS.secretsKeys,
     identitySecret: SECRETS.identitySecret,
     deliveryBaseUrls: deliveryBaseUrls(names),

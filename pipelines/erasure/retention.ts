@@ -8,7 +8,10 @@ const HOUR_MS = 3_600_000;
 /** A dead letter stands for 37 days, and what is sent in again of it for 16 on its topic: an event may be stored so late. */
 const STORED_LATE_DAYS = 60;
 
-/** When who was seen was noted last may be so long ago that rows which said it are gone: whom they were of counts from now on. */
+/**
+ * When who was seen was noted last may be so long ago that rows which said it are gone: whom they were of counts from now on. Also
+ * of a site that keeps its events for longer: rows of a month that are too old go a week late, but all at once.
+ */
 const NOTED_DAYS_MAX = 7;
 
 /** A person as links say, and when that was last said. */
@@ -30,7 +33,7 @@ export interface PersonGroup {
 /** Up to when those of each site were looked for, in milliseconds since 1970 UTC; near 0 where that was never done to its end. */
 export type SweepMarks = ReadonlyMap<string, number>;
 
-type KeptPersons = Pick<Site, 'site_id' | 'person_days'>;
+type KeptPersons = Pick<Site, 'site_id' | 'person_days' | 'event_days'>;
 
 /** Whether a site forgets persons; else it keeps them until they are erased. */
 export const keepsPersonsForDays = ({ person_days }: Pick<Site, 'person_days'>): boolean =>
@@ -49,12 +52,15 @@ export interface DueSweep {
 /**
  * The site whose turn it is: each once after an hour of the day in UTC, and at once where that was not done to its end yet. Of
  * several the one that waits longest. Null where none is due.
+ *
+ * @param eventDays For how long a site that says nothing keeps events; 0: for ever.
  */
 export function dueSweep(
   sites: readonly KeptPersons[],
   marks: SweepMarks,
   nowMs: number,
   hour: number,
+  eventDays: number,
 ): DueSweep | null {
   const hourMs = nowMs - (nowMs % DAY_MS) + hour * HOUR_MS;
   const lastMs = hourMs > nowMs ? hourMs - DAY_MS : hourMs;
@@ -68,7 +74,9 @@ export function dueSweep(
     .toSorted((a, b) => markOf(a) - markOf(b));
   if (site === undefined) return null;
   const markMs = markOf(site);
-  const isKnown = markMs > nowMs - NOTED_DAYS_MAX * DAY_MS;
+  const keptDays = site.event_days ?? eventDays;
+  const knownDays = keptDays === 0 ? NOTED_DAYS_MAX : Math.min(NOTED_DAYS_MAX, keptDays);
+  const isKnown = markMs > nowMs - knownDays * DAY_MS;
   const sinceMs = isKnown ? markMs - STORED_LATE_DAYS * DAY_MS : null;
   return { siteId: site.site_id, days: site.person_days ?? 0, sinceMs, notedMs: isKnown ? markMs : 0 };
 }

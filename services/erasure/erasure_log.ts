@@ -39,6 +39,8 @@ export interface ErasureParts {
   identitySecret: Buffer;
   /** Of the day in UTC, after which persons are looked for whom their sites keep no longer. */
   sweepHour: number;
+  /** For how long a site that says nothing keeps events; 0: for ever. */
+  eventDays: number;
   logger: Logger;
   nowMs(): number;
 }

@@ -269,6 +269,8 @@ async function deleteRows(work: Work, rest: Rest): Promise<void> {
   const { parts, log, batch } = work;
   const { rows, nowMs, logger } = parts;
   const subjects = batch().flatMap((erasure) => subjectsOf(erasure, opened(parts, erasure)));
+  // What is noted of whom a sweep has begun to delete is theirs until that is done.
+  if (!(await areDeleted(work, rows.underWay))) return;
   await rows.begin(subjects);
   const found = await rows.count();
   const notices = await noticesOf(parts, batch(), (one) => opened(parts, one));

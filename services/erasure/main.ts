@@ -61,6 +61,7 @@ runProcess(
           seal,
           identitySecret,
           sweepHour: config.personMergeHour,
+          eventDays: config.eventDays,
           logger,
           nowMs: Date.now,
         },

@@ -43,25 +43,31 @@ class ClockDiffersError extends Error {
 /** Each stage on the way of an event to its row, behind those that write what it reads. */
 const WAY = [['dedup', TOPICS.raw], ...READERS] as const;
 
-/** How far what the edge had taken at one moment is stored: where the stage whose turn it is has to come, which is taken when its turn comes. */
+/** What the edge had taken is stored where each stage has come to where its topic ended when its turn came. */
 interface StoredAwait {
+  beganMs: number;
   turn: number;
   ends: TopicEnds | null;
 }
 
-const FROM_THE_START: StoredAwait = { turn: 0, ends: null };
+/** Who comes while it is waited for counts only where that was short: longer, and it is waited for anew. */
+const STORED_MS_MAX = 60_000;
 
 /** Of one site. */
 interface Sweep extends DueSweep {
   begunMs: number;
-  /** Anew before every slice: who came while others were forgotten is not forgotten. */
-  stored: StoredAwait;
+  stored: StoredAwait | null;
   isNoted: boolean;
+  /** Who is to be forgotten next, where nothing comes of them until all that came meanwhile is stored. */
+  slice: { found: PersonGroup[]; links: FoundLink[] } | null;
   /** The leader of the last group that was looked at. */
   after: string;
   restUntilMs: number;
   forgotten: number;
 }
+
+/** A site whose sweep failed comes behind the others for so long. */
+const FAILED_MS = 10 * 60_000;
 
 /**
  * What is under way is known in memory alone: whoever comes next begins anew, and finds whoever is not forgotten yet. Of a slice
@@ -73,6 +79,7 @@ export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
   let lookAtMs = 0;
   /** Whether any site keeps persons for some time, or did so when it was looked last: else nothing is asked of ClickHouse. */
   let areAny = true;
+  const failedAtMs = new Map<string, number>();
 
   async function next(): Promise<Sweep | null> {
     const hadAny = areAny;
@@ -82,26 +89,30 @@ export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
     if (Math.abs((await parts.index.nowMs()) - nowMs()) > CLOCKS_MS) throw new ClockDiffersError();
     const marks = await unseen.marks();
     await unseen.forgetSites(lapsedSites(settings.sites(), marks));
-    const due = dueSweep(settings.sites(), marks, nowMs(), parts.sweepHour);
+    const begunMs = nowMs();
+    for (const [siteId, atMs] of failedAtMs) if (begunMs - atMs > FAILED_MS) failedAtMs.delete(siteId);
+    const sites = settings.sites().filter(({ site_id }) => !failedAtMs.has(site_id));
+    const due = dueSweep(sites, marks, begunMs, parts.sweepHour, parts.eventDays);
     if (due === null) return null;
-    return {
-      ...due,
-      ...{ begunMs: nowMs(), stored: FROM_THE_START, isNoted: false, after: '', restUntilMs: 0, forgotten: 0 },
-    };
+    return { ...due, begunMs, stored: null, isNoted: false, slice: null, after: '', restUntilMs: 0, forgotten: 0 };
   }
 
-  /** Whether all that the edge had taken when this was first asked is stored. */
+  /** Whether all that the edge had taken at some moment since it was first asked is stored. */
   async function isStored(now: Sweep): Promise<boolean> {
     for (;;) {
-      const { turn, ends } = now.stored;
+      now.stored ??= { beganMs: nowMs(), turn: 0, ends: null };
+      const { turn } = now.stored;
       const reader = WAY[turn];
-      if (reader === undefined) return true;
+      if (reader === undefined) break;
       const [stage, topic] = reader;
-      const marks = ends ?? (await topicOffsets(session.admin, topic));
-      now.stored = { turn, ends: marks };
-      if (!(await hasPassed(session, session.groupOf(stage), topic, marks))) return false;
-      now.stored = { turn: turn + 1, ends: null };
+      now.stored.ends ??= await topicOffsets(session.admin, topic);
+      if (!(await hasPassed(session, session.groupOf(stage), topic, now.stored.ends))) return false;
+      now.stored = { ...now.stored, turn: turn + 1, ends: null };
     }
+    await unseen.sync();
+    const isLate = nowMs() - now.stored.beganMs > STORED_MS_MAX;
+    now.stored = null;
+    return !isLate;
   }
 
   async function note({ siteId, sinceMs, notedMs, begunMs }: Sweep): Promise<void> {
@@ -124,14 +135,22 @@ export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
       sweep = null;
       return;
     }
-    if (nowMs() < now.restUntilMs || !(await isStored(now))) return;
-    now.stored = FROM_THE_START;
+    if (nowMs() < now.restUntilMs) return;
     if (!now.isNoted) {
+      if (!(await isStored(now))) return;
       await note(now);
       now.isNoted = true;
       return;
     }
-    if (await forgetSlice(parts, now, slice, leads)) return;
+    if (now.slice === null) {
+      const found = await look(parts, now, slice);
+      const ofSlice = new Map([[now.siteId, new Set(found.flatMap(({ persons }) => persons))]]);
+      if (found.length > 0) now.slice = { found, links: await parts.data.links(ofSlice) };
+    }
+    if (now.slice !== null) {
+      if (await isStored(now)) await forgetSlice(parts, now, slice, leads);
+      return;
+    }
     await unseen.tidy(now.siteId);
     await unseen.done(now.siteId, now.begunMs);
     if (now.forgotten > 0) logger.info({ site: now.siteId, persons: now.forgotten }, 'persons forgotten');
@@ -144,10 +163,12 @@ export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
       try {
         await step(leads);
       } catch (error) {
+        if (sweep !== null) failedAtMs.set(sweep.siteId, nowMs());
+        const site = sweep?.siteId;
         sweep = null;
         areAny = true;
         lookAtMs = nowMs() + LOOK_MS;
-        logger.warn({ err: error }, 'persons not forgotten, trying again');
+        logger.warn({ err: error, site }, 'persons not forgotten, trying again');
       }
     },
     /** To be called where another one leads. */
@@ -157,37 +178,36 @@ export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
   };
 }
 
-/** False where there is nobody more to forget. */
-async function forgetSlice(parts: ErasureParts, sweep: Sweep, slice: number, leads: () => boolean): Promise<boolean> {
-  const { session, erasures, data, unseen, nowMs } = parts;
-  const { siteId, begunMs, after } = sweep;
-  const seenBeforeMs = begunMs - sweep.days * DAY_MS;
-  const look = async (): Promise<PersonGroup[]> =>
-    wholeGroups(
-      await unseen.unseen(siteId, { beforeMs: seenBeforeMs, splitMs: begunMs - CORRECTED_MS }, after, slice),
-      slice,
-    );
-  const found = await look();
-  const last = found.at(-1);
-  if (last === undefined) return false;
+async function look({ unseen }: ErasureParts, sweep: Sweep, limit: number): Promise<PersonGroup[]> {
+  const { siteId, begunMs, days, after } = sweep;
+  const before = { beforeMs: begunMs - days * DAY_MS, splitMs: begunMs - CORRECTED_MS };
+  return wholeGroups(await unseen.unseen(siteId, before, after, limit), limit);
+}
+
+/** Forgets those of a slice of whom nothing came since it was taken. */
+async function forgetSlice(parts: ErasureParts, sweep: Sweep, limit: number, leads: () => boolean): Promise<void> {
+  const { session, erasures, unseen, nowMs } = parts;
+  const { siteId, begunMs, days } = sweep;
+  const { found, links } = sweep.slice ?? { found: [], links: [] };
+  const seenBeforeMs = begunMs - days * DAY_MS;
+  sweep.slice = null;
   const producer = await openFencedProducer(session.kafka, session.groupOf('erasure.run'));
   try {
     const log: ErasureLog = { now: await erasures.readNow(), producer, codec: erasures.codec };
     // What is noted of whose rows are deleted is theirs until they are done.
-    if ([...log.now.values()].some((one) => isOpen(one) && (one.site || one.batch !== ''))) return true;
-    const links = await data.links(new Map([[siteId, new Set(found.flatMap(({ persons }) => persons))]]));
+    if ([...log.now.values()].some((one) => isOpen(one) && (one.site || one.batch !== ''))) return;
     const untilMs = (await parts.index.nowMs()) + DECIDED_MS;
     await unseen.note(siteId, begunMs - CLOCKS_MS);
-    const groups = stillUnseen(found, await look());
+    await unseen.sync();
+    const groups = stillUnseen(found, await look(parts, sweep, limit));
     const work: Work = { parts, log, batch: () => [], leads };
     const erased = await forgetInIndex(work, siteId, groups, links, untilMs);
     const erasedMs = nowMs();
-    if (erased.length > 0 && !(await forgetRows(work, siteId, erased, { seenBeforeMs, nowMs: erasedMs }))) return true;
-    if (!leads()) return true;
+    if (erased.length > 0 && !(await forgetRows(work, siteId, erased, { seenBeforeMs, nowMs: erasedMs }))) return;
+    if (!leads()) return;
     sweep.restUntilMs = restUntil(erasedMs, nowMs());
     sweep.forgotten += erased.reduce((sum, { persons }) => sum + persons.length, 0);
-    sweep.after = last.leader;
-    return true;
+    sweep.after = found.at(-1)?.leader ?? sweep.after;
   } finally {
     await producer.close();
   }
@@ -238,9 +258,11 @@ async function forgetRows(
   if (waitMs > 0) await sleep(waitMs);
   const known = await knownOf(work.parts, siteId, groups);
   const gone = groups.filter(({ persons }) => !persons.some((person) => known.has(person)));
-  if (gone.length > 0) await unseen.begin('links', siteId, gone, times);
-  if (!(await areDeleted(work, unseen.underWay))) return false;
-  failpoint('erasure.step');
+  for (const what of ['links', 'seen'] as const) {
+    if (gone.length > 0) await unseen.begin(what, siteId, gone, times);
+    if (!(await areDeleted(work, unseen.underWay))) return false;
+    failpoint('erasure.step');
+  }
   await unseen.end();
   return true;
 }

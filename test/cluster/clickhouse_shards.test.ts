@@ -165,7 +165,7 @@ test('who was seen is put together from both shards, and who was not is forgotte
   const before = { beforeMs: times.seenBeforeMs, splitMs: nowMs - 45 * DAY_MS };
   const found = wholeGroups(await unseen.unseen(site_id, before, '', 100), 100);
   expect(found.map(({ leader }) => leader)).toEqual(['0', '3', '5', '7', '8', '9'].map(P));
-  for (const what of ['besides', 'links'] as const) {
+  for (const what of ['besides', 'links', 'seen'] as const) {
     await unseen.begin(what, site_id, found, times);
     await until('the deletion', unseen.underWay, (running) => running.size === 0);
   }

@@ -131,12 +131,26 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
     );
   }
 
+  /**
+   * What says who was split is deleted also of the others in it, of whom a sweep may know nothing else: rows of theirs that were given
+   * to the erased are no more. They count as seen now, where a site's persons are looked for.
+   */
+  async function noteOthersOfSplits(): Promise<void> {
+    const persons = 'arrayConcat(moved, stayed)';
+    const query = `INSERT INTO person_seen (site_id, person_hash, seen_at)
+      SELECT DISTINCT site_id, cityHash64(arrayJoin(${persons})), now('UTC') FROM person_splits
+      WHERE hasAny(${persons}, (SELECT groupArray(value) FROM erasing WHERE kind = 'person'))
+        AND site_id GLOBAL IN (SELECT site_id FROM person_seen WHERE person_hash = 0)`;
+    await run(warehouse, query, {}, NOTED);
+  }
+
   return {
     begin,
     count,
     sentTo,
     /** Begins to delete everything but the events themselves. */
     async deleteBesides(): Promise<void> {
+      await noteOthersOfSplits();
       for (const table of TABLES) if (table !== 'event_rows') await deletion.begin(table);
     },
     /** Begins to delete the events; only when nothing else is under way. */

@@ -2,7 +2,7 @@
 
 import type { LinkedPerson, PersonGroup, SweepMarks } from '#pipelines/erasure/retention.ts';
 import { insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
-import { alterRows, type Cluster } from '../cluster.ts';
+import { alterRows, type Cluster, everywhere, localTable } from '../cluster.ts';
 import { listed } from '../merge_persons.ts';
 import { reloadPersons } from '../person_dictionaries.ts';
 import { DELETED, forgetErasing, noteErasing } from './erase_persons.ts';
@@ -20,7 +20,11 @@ const NOTED = { ...GENTLY, async_insert: 0, insert_deduplicate: 0, distributed_f
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
 /** When they were seen is forgotten behind their links: these would else be of people of whom nothing is known, and stay. */
-const TABLES = { besides: ['person_splits', 'merged_persons'], links: ['person_links', 'person_seen'] } as const;
+const TABLES = {
+  besides: ['person_splits', 'merged_persons'],
+  links: ['person_links'],
+  seen: ['person_seen'],
+} as const;
 
 export type UnseenPersons = ReturnType<typeof createUnseenPersons>;
 
@@ -62,6 +66,15 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
       const change = `DELETE WHERE site_id IN (${listed(siteIds)}) SETTINGS mutations_sync = 2`;
       await alterRows(warehouse, cluster, 'person_seen', change, SIGNS_OF_LIFE);
     },
+    /** Waits until each replica has what any of them has had. Without replicas there is nothing to wait for. */
+    async sync(): Promise<void> {
+      if (!cluster?.isReplicated) return;
+      for (const table of ['event_rows', 'person_links', 'person_splits', 'person_seen']) {
+        await everywhere(warehouse, cluster, ({ server, on }) =>
+          run(server, `SYSTEM SYNC REPLICA${on} ${localTable(table, cluster)} LIGHTWEIGHT`, {}, SIGNS_OF_LIFE),
+        );
+      }
+    },
     /** Notes of everybody with links when something last arrived of them, as far as that was since then; milliseconds since 1970 UTC. */
     async note(siteId: string, sinceMs: number): Promise<void> {
       await mark(siteId, BEGUN_SECONDS);
@@ -78,7 +91,7 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
      */
     async noteOthers(siteId: string, nowMs: number): Promise<void> {
       const query = `INSERT INTO person_seen (site_id, person_hash, seen_at)
-        SELECT {site:String}, leader, toDateTime({now:UInt32}, 'UTC') FROM (
+        SELECT {site:String}, min(person_hash), toDateTime({now:UInt32}, 'UTC') FROM (
           SELECT cityHash64(target) AS leader, cityHash64(person_id) AS person_hash FROM person_links FINAL
           WHERE site_id = {site:String}) AS links
         GROUP BY leader
@@ -130,11 +143,12 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
         GENTLY,
       ),
     /**
-     * Begins to delete what says who is whom of persons of a site; their events stay. Their links are deleted last, as by them the
-     * persons are found again where somebody is killed before. To be called when nothing of the kind is under way.
+     * Begins to delete what says who is whom of persons of a site; their events stay. Their links are deleted when all else is, and
+     * when they were seen behind that, as by them the persons are found again where somebody is killed before. To be called when
+     * nothing of the kind is under way.
      */
     async begin(
-      what: 'besides' | 'links',
+      what: keyof typeof TABLES,
       siteId: string,
       groups: readonly PersonGroup[],
       { seenBeforeMs, nowMs }: { seenBeforeMs: number; nowMs: number },

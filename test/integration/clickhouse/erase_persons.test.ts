@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { createPersonEraser, type ErasedSubject, type PersonEraser } from '#infra/clickhouse/erasure/erase_persons.ts';
+import { createUnseenPersons } from '#infra/clickhouse/erasure/unseen_persons.ts';
 import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { until } from '#test/harness/until.ts';
@@ -131,4 +132,31 @@ test('rows of a person go from every table, and those of others stay', async () 
     'SELECT arrayStringConcat(groupArray(command)) AS statements FROM system.mutations WHERE database = currentDatabase()',
   );
   expect(first?.statements).not.toMatch(new RegExp(`${P('a')}|${email}`));
+});
+
+test('who was split from the erased counts as seen now, where persons of the site are looked for', async () => {
+  const database = await create.migrated();
+  const { warehouse, cluster } = database;
+  const { site_id } = sampleEvent();
+  const split = (site: string) => ({
+    ...{ site_id: site, moved: [P('a'), P('b')], stayed: [P('c')], person_id: P('a'), former_person_id: P('c') },
+    ...{ version: 1, split_at: Date.now() },
+  });
+  await insertBlock(warehouse, 'person_splits', 'of-erased', [split(site_id), split('elsewhere')]);
+  await createUnseenPersons(warehouse, cluster).done(site_id, AT_MS);
+  const eraser = createPersonEraser(warehouse, cluster);
+  await eraser.begin([subject('person', P('a')), { ...subject('person', P('a')), site_id: 'elsewhere' }]);
+  await deleteAll(eraser);
+  expect(await rowsOf(database, 'SELECT site_id FROM person_splits')).toEqual([]);
+  const letters = 'abc'.split('').map((letter) => `cityHash64('${P(letter)}'), '${letter}'`);
+  const seen = await rowsOf<{ letter: string; isNew: number }>(
+    database,
+    `SELECT multiIf(${letters.map((pair) => `person_hash = ${pair}`).join(', ')}, 'mark') AS letter, seen_at > now('UTC') - 600 AS isNew
+     FROM person_seen FINAL ORDER BY letter`,
+  );
+  expect(seen.map(({ letter, isNew }) => [letter, Boolean(isNew)])).toEqual([
+    ['b', true],
+    ['c', true],
+    ['mark', false],
+  ]);
 });

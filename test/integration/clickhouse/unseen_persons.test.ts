@@ -150,7 +150,7 @@ test('links, merges, splits and notes of the forgotten go, events stay, and so d
   await arrive(database, [[P('c'), NOW_MS]]);
   await unseen.note(SITE, ago(1));
   const times = { seenBeforeMs: ago(60), nowMs: NOW_MS };
-  for (const what of ['besides', 'links'] as const) {
+  for (const what of ['besides', 'links', 'seen'] as const) {
     for (let attempt = 0; attempt < 2; attempt++) {
       // Whoever was killed here begins anew.
       await unseen.begin(what, SITE, found, times);
@@ -215,4 +215,25 @@ test('nobody who is one with somebody that was split lately is unseen, on either
   expect(await unseen.wereSplit(SITE, ago(50), ago(40))).toBe(true);
   expect(await unseen.wereSplit(SITE, ago(40), ago(1))).toBe(false);
   expect(await unseen.wereSplit(SITE, ago(51), ago(50))).toBe(true);
+});
+
+test('whoever is left of those who were one is found again, also without their leader', async () => {
+  const database = await create.migrated();
+  const unseen = createUnseenPersons(database.warehouse, database.cluster);
+  await link(database, [[P('b'), P('a')]]);
+  await unseen.noteOthers(SITE, ago(100));
+  expect(leaders(await unseenSince(unseen, 60))).toEqual(['a']);
+});
+
+test('the server takes what replicas are told', async () => {
+  const { warehouse } = await create.migrated();
+  const told: string[] = [];
+  const server = { command: async ({ query }: { query: string }) => void told.push(query) };
+  const replicated = { ...warehouse, servers: [server], ...server } as unknown as typeof warehouse;
+  await createUnseenPersons(replicated, { name: 'all', isReplicated: true }).sync();
+  expect(told).toHaveLength(4);
+  for (const query of told) {
+    const formatted = await warehouse.query({ query: 'SELECT formatQuery({query:String})', query_params: { query } });
+    expect(await formatted.text()).toContain('SYNC REPLICA ON CLUSTER');
+  }
 });

@@ -10,9 +10,11 @@ const DAYS = 30;
 const DAY_MS = 86_400_000;
 const START_MS = Date.UTC(2026, 10, 20, 5);
 /** Between two looks at the clock: nothing is waited for. */
-const TICK_MS = 60_000;
+const TICK_MS = 6_000;
 /** Offsets of a record here. */
 const RECORD = 2_000;
+/** What passes from one look at how far a stage is to the next, where stages lag. */
+const POLL_MS = 12_000;
 
 class Crash extends Error {}
 
@@ -22,8 +24,8 @@ interface Plan {
    * was noted before.
    */
   groups: readonly { persons: readonly string[]; days: number | null; noted?: number }[];
-  /** What comes of somebody at a step: only an event, or one that links them to somebody too. */
-  events: readonly { step: number; person: string; with?: string }[];
+  /** What comes of somebody at a step, or when it is asked how far a stage is: only an event, or one that links them to somebody too. */
+  events: readonly { step?: number; poll?: number; person: string; with?: string }[];
   /** Steps in which the process dies: before or after their effect. */
   crashes: ReadonlyMap<number, 'before' | 'after'>;
   /** A step after which Redis restarts without what was deleted in the steps since the last look of its disk. */
@@ -40,6 +42,9 @@ interface Plan {
 /** Everything that holds persons, in memory. */
 function world({ groups, events, crashes, restart, lag = 0, split, keepDays = DAYS }: Plan) {
   let steps = 0;
+  let polls = 0;
+  const cameMs = new Map<string, number>();
+  const erasedMs = new Map<string, number>();
   let firstEnd: number | null = null;
   let nowMs = START_MS;
   let versions = 0;
@@ -87,6 +92,7 @@ function world({ groups, events, crashes, restart, lag = 0, split, keepDays = DA
   /** What an event is by the time it is read from a topic. */
   function arrive(at: number, event: Plan['events'][number]): void {
     const topic = topics[at];
+    if (at === 0) cameMs.set(event.person, nowMs);
     if (topic === undefined) return void rows.push({ person: leaderOf(event.person), atMs: nowMs });
     topic.ends++;
     topic.waiting.push(event);
@@ -101,6 +107,9 @@ function world({ groups, events, crashes, restart, lag = 0, split, keepDays = DA
       const at = topics.findIndex((topic) => topic.name === name);
       const topic = topics[at];
       if (topic === undefined) return [{ partitions: [{ partition: 0, offset: '0' }] }];
+      polls++;
+      if (lag > 0) nowMs += POLL_MS;
+      for (const event of events.filter((one) => one.poll === polls)) arrive(0, event);
       if (++topic.asked >= lag) {
         topic.asked = 0;
         const event = topic.waiting.shift();
@@ -167,6 +176,7 @@ function world({ groups, events, crashes, restart, lag = 0, split, keepDays = DA
       },
     },
     sweepHour: 3,
+    eventDays: 0,
     nowMs: () => (nowMs += TICK_MS),
     data: {
       links: () =>
@@ -187,6 +197,7 @@ function world({ groups, events, crashes, restart, lag = 0, split, keepDays = DA
             const group = redis.get(person);
             if (group !== undefined) unwritten.push([person, group]);
             redis.delete(person);
+            erasedMs.set(person, nowMs);
           }
           return { ok: true, keys: 0 };
         }),
@@ -198,6 +209,7 @@ function world({ groups, events, crashes, restart, lag = 0, split, keepDays = DA
       },
     },
     unseen: {
+      sync: async () => undefined,
       marks: async () => new Map(mark === null ? [] : [[SITE, mark]]),
       done: (_: string, atMs: number) => step(() => (mark = atMs)),
       forgetSites: async (sites: string[]) => {
@@ -213,7 +225,7 @@ function world({ groups, events, crashes, restart, lag = 0, split, keepDays = DA
       noteOthers: (_: string, atMs: number) =>
         step(() => {
           for (const [leader, ones] of Map.groupBy(links.values(), (one) => one.leader)) {
-            if (!ones.some(({ person }) => seen.has(person))) seen.set(leader, atMs);
+            if (!ones.some(({ person }) => seen.has(person))) seen.set(ones[0]?.person ?? leader, atMs);
           }
         }),
       wereSplit: async (_: string, afterMs: number, upToMs: number) => splitMs > afterMs && splitMs <= upToMs,
@@ -225,9 +237,8 @@ function world({ groups, events, crashes, restart, lag = 0, split, keepDays = DA
         step(() => {
           const newest = Math.max(...gone.map(({ version }) => version));
           for (const person of gone.flatMap(({ persons }) => persons)) {
-            if (what === 'besides') continue;
-            if ((links.get(person)?.version ?? Infinity) <= newest) links.delete(person);
-            if (!crashes.has(steps) && (seen.get(person) ?? Infinity) < seenBeforeMs) seen.delete(person);
+            if (what === 'links' && (links.get(person)?.version ?? Infinity) <= newest) links.delete(person);
+            if (what === 'seen' && (seen.get(person) ?? Infinity) < seenBeforeMs) seen.delete(person);
           }
         }),
       underWay: async () => new Map(),
@@ -249,6 +260,9 @@ function world({ groups, events, crashes, restart, lag = 0, split, keepDays = DA
     seen,
     steps: () => steps,
     firstEnd: () => firstEnd,
+    polls: () => polls,
+    cameMs,
+    erasedMs,
     isDone: () => (mark ?? 0) > START_MS,
   };
 }
@@ -326,6 +340,49 @@ test('what the edge has taken and no row says yet counts, whatever stage it wait
       expect([lag, step, left]).toEqual([lag, step, all('defg')]);
     }
   }
+});
+
+test('however long stages lag, nothing counts too little but what came in the last minutes', async () => {
+  for (const lag of [1, 2, 5]) {
+    const plan: Plan = { groups: GROUPS, events: [], crashes: new Map(), lag };
+    const polls = (await swept(plan)).polls();
+    const forgotten: number[] = [];
+    for (let poll = 1; poll <= polls; poll++) {
+      const { left, cameMs, erasedMs } = await swept({ ...plan, events: [{ poll, person: 'f' }] });
+      if (left.links.includes('f')) continue;
+      forgotten.push((erasedMs.get('f') ?? Infinity) - (cameMs.get('f') ?? -Infinity));
+    }
+    expect(forgotten.filter((ms) => ms > 11 * POLL_MS)).toEqual([]);
+    expect(forgotten.length).toBeLessThan(6);
+  }
+});
+
+test('a site whose persons cannot be looked for keeps no other from it', async () => {
+  const { parts } = world({ groups: [], events: [], crashes: new Map() });
+  const sites = ['broken', 'fine'].map((site_id) => ({ site_id, person_days: DAYS }));
+  const marks = new Map<string, number>();
+  let nowMs = START_MS;
+  let failed = 0;
+  const sweep = createPersonSweep({
+    ...parts,
+    nowMs: () => (nowMs += 10_000),
+    index: { ...parts.index, nowMs: async () => nowMs },
+    settings: { ...parts.settings, sites: () => sites, site: () => sites[0] } as unknown as ErasureParts['settings'],
+    logger: { ...parts.logger, warn: () => void failed++ },
+    unseen: {
+      ...parts.unseen,
+      marks: async () => new Map(marks),
+      done: async (site, atMs) => void marks.set(site, atMs),
+      note: async (site) => {
+        if (site === 'broken') throw new Error('too much memory');
+      },
+    },
+  });
+  for (let day = 1; day < 4; day++) {
+    while (nowMs < START_MS + day * DAY_MS) await sweep.step(() => true);
+    expect(Math.floor(((marks.get('fine') ?? 0) - START_MS) / DAY_MS)).toBe(day - 1);
+  }
+  expect(failed).toBeGreaterThan(100);
 });
 
 test('who was split lately is not forgotten, whenever they were seen', async () => {

@@ -18,13 +18,23 @@ test.for([
   ['was done so long ago that rows may be gone', AT(12, 4), 20, null],
 ] as const)('a site whose sweep %s', ([, markMs, day, sinceMs]) => {
   const marks = new Map(markMs === undefined ? [] : [['shop', markMs]]);
-  const due = dueSweep([site('shop', 400)], marks, AT(day, 5), HOUR);
+  const due = dueSweep([site('shop', 400)], marks, AT(day, 5), HOUR, 400);
   const notedMs = sinceMs === null ? 0 : markMs;
   expect(due).toEqual(sinceMs === undefined ? null : { siteId: 'shop', days: 400, sinceMs, notedMs });
 });
 
+test('where events are kept for less than a week, what was noted as long ago holds no more', () => {
+  const marks = new Map([['shop', AT(17, 4)]]);
+  const sinceOf = (own: number | null, all: number) =>
+    dueSweep([{ ...site('shop', 30), event_days: own }], marks, AT(20, 5), HOUR, all)?.sinceMs;
+  const known = AT(17, 4) - 60 * DAY_MS;
+  expect([sinceOf(3, 400), sinceOf(4, 400), sinceOf(null, 3), sinceOf(null, 4), sinceOf(null, 0)]).toEqual([
+    ...[null, known, null, known, known],
+  ]);
+});
+
 test('before the hour it is that of the day before which counts', () => {
-  const due = (markMs: number) => dueSweep([site('shop', 30)], new Map([['shop', markMs]]), AT(20, 2), HOUR);
+  const due = (markMs: number) => dueSweep([site('shop', 30)], new Map([['shop', markMs]]), AT(20, 2), HOUR, 0);
   expect(due(AT(19, 4))).toBeNull();
   expect(due(AT(19, 2))).toMatchObject({ siteId: 'shop' });
 });
@@ -37,9 +47,9 @@ test('the site that waits longest comes first, and those that keep persons never
     ['first', AT(18, 4)],
     ['gone', AT(1, 4)],
   ]);
-  expect(dueSweep(sites, marks, AT(20, 5), HOUR)).toMatchObject({ siteId: 'first', days: 60 });
+  expect(dueSweep(sites, marks, AT(20, 5), HOUR, 0)).toMatchObject({ siteId: 'first', days: 60 });
   expect(lapsedSites(sites, marks)).toEqual(['ever', 'gone']);
-  expect(dueSweep(sites.slice(0, 2), marks, AT(20, 5), HOUR)).toBeNull();
+  expect(dueSweep(sites.slice(0, 2), marks, AT(20, 5), HOUR, 0)).toBeNull();
 });
 
 const linked = fc
