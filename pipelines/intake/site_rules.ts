@@ -9,7 +9,7 @@ import type { BlockRule, Site } from '#schemas/setting.ts';
 /** What of a site's settings is compiled once instead of at every event. */
 export interface SiteRules {
   blocks: readonly BlockTest[];
-  /** Names of properties that the tests read: an event without any of these is blocked for none. */
+  /** Names of properties that the tests read, in quotes: an event without any of these is blocked for none. */
   blockedProperties: readonly string[];
   identifyNames: ReadonlySet<string>;
   serverOnlyNames: ReadonlySet<string>;
@@ -29,7 +29,7 @@ export function siteRules(site: Site): SiteRules {
   if (known !== undefined) return known;
   const rules = {
     blocks: site.block_rules.map(compileBlockRule),
-    blockedProperties: site.block_rules.flatMap(propertiesRead),
+    blockedProperties: [...new Set(site.block_rules.flatMap(propertiesRead))].map((name) => `"${name}"`),
     identifyNames: identifyNames(site.identify_events),
     serverOnlyNames: identifyNames(site.server_only_events.flatMap(namesOfAct)),
   };

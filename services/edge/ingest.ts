@@ -4,9 +4,13 @@ import { mayScan } from '#pipelines/intake/fast_path/take_scanned.ts';
 import { readEnvelope } from '#pipelines/intake/take_event.ts';
 import { requestSignals } from './auth.ts';
 import { decoded, hasBody, parseJson, sentBody } from './body.ts';
+import { type BodyTurn, createBodyTurns } from './body_turns.ts';
 import { type EdgeContext, eventScope } from './edge_context.ts';
 import { type Answer, errorAnswer, limitedAnswer, PayloadError, refusal, sendAnswer, withoutBody } from './errors.ts';
 import { type Acceptance, EVENTS_MAX } from './ingest_service.ts';
+
+/** Some 1,000 events: at the interval at which Redis is asked, more than an edge can take. */
+const READ_BYTES_MAX = 512 * 1024;
 
 /**
  * POST /v1/ingest: reads a request's events, and answers when Kafka holds what was accepted. A request that is refused for
@@ -15,21 +19,33 @@ import { type Acceptance, EVENTS_MAX } from './ingest_service.ts';
 export function mountIngest(app: HttpServer, context: EdgeContext): void {
   const { ingestService, requireApiKey, limitRate, callerOf } = context;
   const scanBody = createBodyScanner(EVENTS_MAX);
+  const bodyTurns = createBodyTurns(READ_BYTES_MAX);
   const ingest = async (request: HttpRequestIn): Promise<Answer> => {
     if (!hasBody(request)) throw new PayloadError('content_type_unsupported');
     const body = sentBody(request);
+    const turn = await bodyTurns.take(body.length);
+    try {
+      return await read(request, body, turn);
+    } finally {
+      turn.end();
+    }
+  };
+
+  /** Not async: what such a function has read would live for as long as it waits. */
+  function read(request: HttpRequestIn, body: Buffer, turn: BodyTurn): Answer | Promise<Answer> {
     const caller = callerOf(request);
     const signals = requestSignals(request);
     const scanned = mayScan(caller.site, caller.key, signals.gpc) ? scanBody(body) : null;
-    const read = scanned ?? readEnvelope(decoded(parseJson(body)), EVENTS_MAX);
-    if (!read.ok) {
-      const { status, code, message } = read;
+    const envelope = scanned ?? readEnvelope(decoded(parseJson(body)), EVENTS_MAX);
+    if (!envelope.ok) {
+      const { status, code, message } = envelope;
       return context.refuseCounted(request, { status, body: { error: { code, message } } });
     }
-    const peer = { clientIp: clientAddress(request), sentAtMs: read.sentAtMs, ...signals };
-    const total = read.events.length;
-    return answerOf(await ingestService.accept(read.events, peer, caller), total);
-  };
+    const peer = { clientIp: clientAddress(request), sentAtMs: envelope.sentAtMs, ...signals };
+    const total = envelope.events.length;
+    const accepting = ingestService.accept(envelope.events, peer, caller, undefined, turn);
+    return accepting.then((acceptance) => answerOf(acceptance, total));
+  }
 
   eventScope(app, context, {}, (scope) => {
     scope.post('/v1/ingest', { onRequest: [requireApiKey, limitRate] }, async (request, reply) =>

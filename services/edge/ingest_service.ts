@@ -15,6 +15,7 @@ import type { Account, ApiKey, Site } from '#schemas/setting.ts';
 import { reservedHeaders, visitorPartition } from '#schemas/wire.ts';
 import type { RateLimiter, Reservation } from './admission.ts';
 import type { RequestSignals } from './auth.ts';
+import type { BodyTurn } from './body_turns.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import type { AnsweredEvents, MappedFrom, RejectionRecorder, Sender } from './site_activity.ts';
 
@@ -70,6 +71,19 @@ export type Acceptance =
   | { ok: false; code: Extract<EdgeErrorCode, 'overloaded' | 'not_acknowledged'> }
   | { ok: false; code: 'rate_limited'; limited: Limited };
 
+/** What is left of a request's events until Kafka holds them. */
+interface Prepared {
+  ok: true;
+  acceptance: Extract<Acceptance, { ok: true }>;
+  caller: IngestCaller;
+  receivedAtMs: number;
+  reservation: Reservation;
+  records: readonly RawRecord[];
+  total: number;
+  answered: AnsweredCounts;
+  note: () => void;
+}
+
 /** The one way in for events, whatever protocol they came by. */
 export type IngestService = ReturnType<typeof createIngestService>;
 
@@ -95,54 +109,77 @@ export function createIngestService(options: AcceptOptions) {
     metrics.dropped('internal', events);
   }
 
+  /** Admits events and makes records of them, up to what has to be sent. */
+  async function prepare(
+    events: readonly unknown[],
+    peer: RequestOrigin,
+    caller: IngestCaller,
+    source: MappedFrom | undefined,
+    turn: BodyTurn | undefined,
+  ): Promise<Prepared | Extract<Acceptance, { code: 'rate_limited' }>> {
+    const { key, site, account } = caller;
+    const receivedAtMs = options.nowMs();
+    const requester = { key, account, clientIp: peer.clientIp };
+    const admitted = await rateLimiter.admit(requester, receivedAtMs, events.length);
+    if (!admitted.ok) return { ok: false, code: refusedFor(caller, 'rate_limited'), limited: admitted };
+    const { reservation, rate } = admitted;
+    const context = contextOf(peer, caller, receivedAtMs, options);
+    const total = events.length;
+    const batch = await processBatchInSlices(events, context, openTimeSlices()).catch((error: unknown) => {
+      rateLimiter.release(reservation, reservation.granted);
+      throw error;
+    });
+    const requests = furtherRequests(batch.steps, total);
+    if (requests > 0) await rateLimiter.charge(requester, options.nowMs(), requests);
+    const { taken, rejected } = batch;
+    const overQuota = Math.max(0, taken.length - reservation.granted);
+    if (overQuota > 0) taken.length = reservation.granted;
+    const accepted = taken.length;
+    if (accepted < reservation.granted) rateLimiter.release(reservation, reservation.granted - accepted);
+    const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
+    const answered = countsOf({ events, batch, reused: reusedIn(taken), overQuota, source });
+    const note = options.readAccepted(site.site_id, taken);
+    const records = recordsOf(taken, options);
+    turn?.end();
+    const acceptance = { ok: true as const, accepted, dropped: overQuota, blocked, rejected, rate };
+    return { ok: true, acceptance, caller, receivedAtMs, reservation, records, total, answered, note };
+  }
+
+  async function send({ acceptance, caller, receivedAtMs, reservation, ...rest }: Prepared): Promise<Acceptance> {
+    const { records, total, answered, note } = rest;
+    const refusal = await produce(records, reservation, options).catch((error: unknown) => {
+      countFailed(reservation, total);
+      throw error;
+    });
+    if (refusal !== null) {
+      metrics.in(total);
+      metrics.dropped(refusal, total);
+      return { ok: false, code: refusedFor(caller, refusal === 'not_acknowledged' ? refusal : 'overloaded') };
+    }
+    metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
+    countAnswered(caller, answered);
+    note();
+    return acceptance;
+  }
+
   return {
     /**
      * Takes the events of one request.
      *
      * @param source The calls that the events were mapped from; absent: the events are those of the request.
+     * @param turn Ended when nothing is held any more of what was read.
      */
-    async accept(
+    accept(
       events: readonly unknown[],
       peer: RequestOrigin,
       caller: IngestCaller,
       source?: MappedFrom,
+      turn?: BodyTurn,
     ): Promise<Acceptance> {
-      const { key, site, account } = caller;
-      const receivedAtMs = options.nowMs();
-      const requester = { key, account, clientIp: peer.clientIp };
-      const admitted = await rateLimiter.admit(requester, receivedAtMs, events.length);
-      if (!admitted.ok) return { ok: false, code: refusedFor(caller, 'rate_limited'), limited: admitted };
-      const { reservation, rate } = admitted;
-      const context = contextOf(peer, caller, receivedAtMs, options);
-      const total = events.length;
-      const batch = await processBatchInSlices(events, context, openTimeSlices()).catch((error: unknown) => {
-        rateLimiter.release(reservation, reservation.granted);
-        throw error;
-      });
-      const requests = furtherRequests(batch.steps, total);
-      if (requests > 0) await rateLimiter.charge(requester, options.nowMs(), requests);
-      const { taken, rejected } = batch;
-      const overQuota = Math.max(0, taken.length - reservation.granted);
-      if (overQuota > 0) taken.length = reservation.granted;
-      const accepted = taken.length;
-      if (accepted < reservation.granted) rateLimiter.release(reservation, reservation.granted - accepted);
-      const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
-      // From here on nothing holds the events: collecting garbage costs by what is alive, and many requests wait for Kafka.
-      const answered = countsOf({ events, batch, reused: reusedIn(taken), overQuota, source });
-      const note = options.readAccepted(site.site_id, taken);
-      const refusal = await produce(recordsOf(taken, options), reservation, options).catch((error: unknown) => {
-        countFailed(reservation, total);
-        throw error;
-      });
-      if (refusal !== null) {
-        metrics.in(total);
-        metrics.dropped(refusal, total);
-        return { ok: false, code: refusedFor(caller, refusal === 'not_acknowledged' ? refusal : 'overloaded') };
-      }
-      metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
-      countAnswered(caller, answered);
-      note();
-      return { ok: true, accepted, dropped: overQuota, blocked, rejected, rate };
+      // Not one function: what it was called with lives for as long as it waits, and collecting garbage costs by what is alive.
+      return prepare(events, peer, caller, source, turn).then((prepared) =>
+        'records' in prepared ? send(prepared) : prepared,
+      );
     },
     /** Whether a request would be refused for its rate; to be asked before its body is read. */
     limited(clientIp: string, caller: IngestCaller): Limited | null {
