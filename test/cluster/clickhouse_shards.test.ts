@@ -16,7 +16,7 @@ import { createRunningQueries } from '#infra/clickhouse/queries/running_queries.
 import { dropAgedOfSites, keepDays } from '#infra/clickhouse/retention.ts';
 import { wholeGroups } from '#pipelines/erasure/retention.ts';
 import { clickhouseChecks } from '#services/cli/doctor/clickhouse_checks.ts';
-import { type ClickhouseShards, startClickhouseShards } from '#test/harness/clickhouse_shards.ts';
+import { type ClickhouseShards, startClickhouseShards, stopShards } from '#test/harness/clickhouse_shards.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { until } from '#test/harness/until.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
@@ -35,8 +35,7 @@ beforeAll(async () => {
   shards = await startClickhouseShards(dataDir);
 });
 afterAll(async () => {
-  for (const server of shards.servers) server.kill('SIGKILL');
-  await Promise.all(shards.servers.map((server) => server.stop()));
+  await stopShards(shards);
   rmSync(dataDir, { recursive: true, force: true });
 });
 

@@ -13,6 +13,7 @@ import { type FaultOptions, faultOptions, isWanted } from './options.ts';
 import { report } from './report.ts';
 import { runRows } from './run_rows.ts';
 import { startWorld } from './world/fault_world.ts';
+import { SINGLE } from './world/layout.ts';
 
 const say = (line: string): void => console.log(line);
 const INTERRUPTED = 130;
@@ -60,7 +61,7 @@ async function matrix(wanted: FaultOptions): Promise<BatchCounts> {
 /** Each variant that its row noticed passed, and each other failed. */
 async function broken(wanted: FaultOptions): Promise<BatchCounts> {
   const dataDir = `${scratch.path}/broken`;
-  const world = await startWorld({ dataDir, onProgress: say }).catch((error: unknown) => {
+  const world = await startWorld({ dataDir, layout: SINGLE, special: {}, onProgress: say }).catch((error: unknown) => {
     say(logTails(dataDir));
     throw error;
   });

@@ -23,7 +23,7 @@ import {
   redisEmptied,
   restartEmpty,
 } from './rows/parts.ts';
-import { DISK_FULL, LEADER_OF_THREE_KILLED } from './rows/places.ts';
+import { BROKERS_ROLLED, DISK_FULL, LEADER_OF_THREE_KILLED, SHARD_AWAY } from './rows/places.ts';
 import { POISON, POISON_EVENT } from './rows/poison.ts';
 import { REDIS_MASTERS_LOST, REDIS_SLOTS_MOVED } from './rows/redis_cluster.ts';
 import { REPLAY_MISSED } from './rows/replay.ts';
@@ -31,6 +31,7 @@ import { IDLE_LANE } from './rows/retention.ts';
 import { TABLE_AWAY } from './rows/table_away.ts';
 import { TOKEN_FORGOTTEN } from './rows/token_forgotten.ts';
 import { TOPICS_REMADE } from './rows/topics_remade.ts';
+import { EARLIER_BESIDE, ROLLED_BACK, UPGRADED } from './rows/upgrade.ts';
 import { PAUSED_BACKLOG, SLOW_WEBHOOK } from './rows/webhook_of_one_site.ts';
 
 const PIPELINES = ['dedup', 'identity', 'quota', 'warehouse', 'delivery.webhook'] as const;
@@ -71,8 +72,8 @@ export const MATRIX: readonly Row[] = [
   TOKEN_FORGOTTEN,
   TABLE_AWAY,
   partKilled('redis'),
-  redisEmptied('restarted_empty', restartEmpty),
-  redisEmptied('flushed', flushAll, 'smoke'),
+  redisEmptied('restarted_empty', restartEmpty, { single: 'redis' }),
+  redisEmptied('flushed', flushAll, { smoke: true }),
   REDIS_LOST_WITH_CAPPED_PERSONS,
   REDIS_FULL,
   clockOff(9),
@@ -90,10 +91,15 @@ export const MATRIX: readonly Row[] = [
   allAtOnce(PROCESSES, MINUTES_AT_ONCE),
   OTHERS_UNDELAYED_BY_PLATFORM,
   LEADER_OF_THREE_KILLED,
+  BROKERS_ROLLED,
   REDIS_MASTERS_LOST,
   REDIS_SLOTS_MOVED,
+  SHARD_AWAY,
   DISK_FULL,
   TOPICS_REMADE,
   PARTITIONS_ADDED,
   PARTITIONS_BELIEVED,
+  UPGRADED,
+  EARLIER_BESIDE,
+  ROLLED_BACK,
 ];

@@ -1,7 +1,8 @@
 import { randomInt } from 'node:crypto';
 import { parseArgs } from 'node:util';
+import { CLUSTER, type Layout, SINGLE } from './world/layout.ts';
 
-/** What `npm run fault -- …` was asked for. */
+/** What `npm run fault -- …` or `npm run drill -- NAME …` was asked for. */
 export interface FaultOptions {
   seed: number;
   /** Beginnings of rows' names, or of variants' with `broken`; null for all. */
@@ -13,6 +14,9 @@ export interface FaultOptions {
   smoke: boolean;
   broken: boolean;
   list: boolean;
+  layout: Layout;
+  /** The version before, as git calls it; null for the last that was released. */
+  from: string | null;
 }
 
 const SEED_MAX = 2 ** 31;
@@ -23,21 +27,42 @@ const MINUTES = 3;
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 
+/** What operators try before they do it: rows by a name of their own. */
+const DRILLS: Readonly<Record<string, readonly string[]>> = { upgrade: ['upgrade.'] };
+
 /** Reads the words of the command line; `--seed random` draws a seed. Throws TypeError for words it does not know. */
 export function faultOptions(words: readonly string[]): FaultOptions {
-  const { values } = parseArgs({
+  const { values, positionals } = parseArgs({
     args: [...words],
-    options: { seed: text, only: text, events: text, minutes: text, smoke: flag, broken: flag, list: flag },
+    allowPositionals: true,
+    options: {
+      ...{ seed: text, only: text, events: text, minutes: text, brokers: text, from: text },
+      ...{ smoke: flag, broken: flag, list: flag, cluster: flag },
+    },
   });
   return {
     seed: values.seed === 'random' ? randomInt(SEED_MAX) : whole('seed', values.seed ?? String(SEED)),
-    only: values.only?.split(',') ?? null,
+    only: positionals.length > 0 ? positionals.flatMap(drillOf) : (values.only?.split(',') ?? null),
     events: values.events === undefined ? EVENTS : whole('events', values.events),
     minutes: values.minutes === undefined ? MINUTES : whole('minutes', values.minutes),
     smoke: values.smoke ?? false,
     broken: values.broken ?? false,
     list: values.list ?? false,
+    from: values.from ?? null,
+    layout: layoutOf(values.brokers, values.cluster ?? false),
   };
+}
+
+function drillOf(name: string): readonly string[] {
+  const rows = DRILLS[name];
+  if (rows === undefined) throw new TypeError(`no drill is called ${name}: ${Object.keys(DRILLS).join(', ')}`);
+  return rows;
+}
+
+function layoutOf(brokers: string | undefined, cluster: boolean): Layout {
+  if (brokers !== undefined && !['1', '3'].includes(brokers)) throw new TypeError('--brokers must be 1 or 3');
+  if (cluster && brokers === '1') throw new TypeError('--cluster has three brokers');
+  return cluster ? CLUSTER : { ...SINGLE, brokers: brokers === '3' ? 3 : 1 };
 }
 
 function whole(name: string, value: string): number {

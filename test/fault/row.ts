@@ -1,7 +1,7 @@
 import type { Random } from '#services/local/demo/world/random.ts';
 import type { Ledger } from './load/load_ledger.ts';
 import type { World } from './world/fault_world.ts';
-import type { PlaceKind } from './world/places.ts';
+import type { PlaceKind } from './world/layout.ts';
 import type { FaultSite } from './world/site.ts';
 
 /** What a row may use to break things. */
@@ -37,6 +37,10 @@ export interface Row {
   name: string;
   /** The world it needs, where that is not the common one. */
   place?: PlaceKind;
+  /** Of what it breaks there must be one: it is left out where that is a cluster. */
+  single?: 'redis' | 'clickhouse';
+  /** Stands on one process a stage: those beside it rest meanwhile. */
+  oneProcess?: true;
   /** Part of the smoke subset. */
   smoke?: true;
   /** New events; the run's own number where absent. */

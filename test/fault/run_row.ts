@@ -9,6 +9,7 @@ import { setMerging } from './oracle/stored.ts';
 import { endsOf } from './oracle/topics.ts';
 import type { Row, RowContext } from './row.ts';
 import type { World } from './world/fault_world.ts';
+import { secondsOf } from './world/groups.ts';
 import { heal } from './world/heal.ts';
 import { makeFaultSite } from './world/site.ts';
 
@@ -40,7 +41,7 @@ export async function runRow(world: World, row: Row, options: RowOptions): Promi
   const ledger = createLedger();
   let verdict: Verdict;
   try {
-    verdict = await run(world, row, options, ledger);
+    verdict = await rested(world, row, () => run(world, row, options, ledger));
   } catch (error) {
     const problems = [textOf(error)];
     await heal(world, options.say).catch((failure: unknown) => problems.push(`not healed: ${textOf(failure)}`));
@@ -61,6 +62,18 @@ function textOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const text = error.stack ?? error.message;
   return error.cause === undefined ? text : `${text}\ncaused by ${textOf(error.cause)}`;
+}
+
+/** Has the processes that stand beside the first of a stage rest meanwhile, where the row needs that. */
+async function rested<T>(world: World, { oneProcess }: Row, work: () => Promise<T>): Promise<T> {
+  const resting = oneProcess === true ? secondsOf(world) : [];
+  await Promise.all(resting.map((name) => world.fleet.stop(name)));
+  try {
+    return await work();
+  } finally {
+    for (const name of resting) world.fleet.launch(name);
+    await world.fleet.allReady();
+  }
 }
 
 async function run(

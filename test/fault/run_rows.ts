@@ -1,16 +1,28 @@
 import type { Row } from './row.ts';
 import { type RowOptions, type RowResult, runRow } from './run_row.ts';
 import type { World } from './world/fault_world.ts';
-import { openPlace } from './world/places.ts';
+import { isCommon } from './world/layout.ts';
+import { openPlace, type PlaceOptions } from './world/places.ts';
 
 /** Runs rows in the world each needs; a world is started once for all its rows. */
-export async function runRows(rows: readonly Row[], folder: string, options: RowOptions): Promise<RowResult[]> {
+export async function runRows(
+  rows: readonly Row[],
+  folder: string,
+  options: RowOptions & PlaceOptions,
+): Promise<RowResult[]> {
+  const { layout } = options;
   const results: RowResult[] = [];
-  for (const [kind, members] of Map.groupBy(rows, ({ place }) => place ?? 'one_broker')) {
-    const dataDir = `${folder}/${kind}`;
-    const place = await openPlace(kind, dataDir, options.say);
+  const skip = ({ name }: Row, why: string): void => options.say(`${name}: SKIPPED: ${why}`);
+  const apart = { redis: layout.redisCluster, clickhouse: layout.shards };
+  const [here, elsewhere] = [false, true].map((isApart) =>
+    rows.filter(({ single }) => (single !== undefined && apart[single]) === isApart),
+  ) as [Row[], Row[]];
+  for (const row of elsewhere) skip(row, `${row.single} is a cluster here`);
+  for (const [kind, members] of Map.groupBy(here, ({ place }) => (isCommon(place, layout) ? undefined : place))) {
+    const dataDir = `${folder}/${kind ?? 'common'}`;
+    const place = await openPlace(kind, dataDir, options);
     if (typeof place === 'string') {
-      for (const { name } of members) options.say(`${name}: SKIPPED: ${place}`);
+      for (const row of members) skip(row, place);
       continue;
     }
     try {

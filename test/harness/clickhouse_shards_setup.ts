@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { type ClickhouseShards, startClickhouseShards } from './clickhouse_shards.ts';
+import { type ClickhouseShards, startClickhouseShards, stopShards } from './clickhouse_shards.ts';
 import { NOWHERE } from './own_parts.ts';
 import type {} from './shared_parts.ts';
 
@@ -18,7 +18,6 @@ export async function setup(project: TestProject): Promise<void> {
 }
 
 export async function teardown(): Promise<void> {
-  for (const server of shards.servers) server.kill('SIGKILL');
-  await Promise.all(shards.servers.map((server) => server.stop()));
+  await stopShards(shards);
   rmSync(dataDir, { recursive: true, force: true });
 }

@@ -2,17 +2,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { startClickhouseShards } from './clickhouse_shards.ts';
+import { startClickhouseShards, stopShards } from './clickhouse_shards.ts';
 import { startService } from './service.ts';
 import type {} from './shared_service.ts';
 
 /** Starts the service with two shards for its ClickHouse and parts of its own; the returned function ends it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = mkdtempSync(join(tmpdir(), 'on-shards-'));
-  const { url, cluster, servers } = await startClickhouseShards(join(dataDir, 'shards'));
+  const shards = await startClickhouseShards(join(dataDir, 'shards'));
+  const { url, cluster } = shards;
   const end = async (): Promise<void> => {
-    for (const server of servers) server.kill('SIGKILL');
-    await Promise.all(servers.map((server) => server.stop()));
+    await stopShards(shards);
     rmSync(dataDir, { recursive: true, force: true, maxRetries: 5 });
   };
   try {

@@ -3,7 +3,7 @@ import type { Random } from '#services/local/demo/world/random.ts';
 import type { SentEvent } from '#test/harness/ingest.ts';
 import type { Ledger, Standing } from './load_ledger.ts';
 import { atRate } from './request_rate.ts';
-import { send } from './send.ts';
+import { post } from './send.ts';
 import type { Traffic } from './traffic.ts';
 
 export interface LoadOptions {
@@ -63,8 +63,8 @@ export async function runLoad(options: LoadOptions, fault: Promise<void>): Promi
 
   async function attempt(events: readonly SentEvent[], name: string): Promise<Standing> {
     const edge = options.edges[random.whole(0, options.edges.length - 1)] as string;
-    const standing = await send(edge, options.key, events, name);
-    ledger.note(events, standing);
+    const { standing, answer } = await post(edge, options.key, events, name);
+    ledger.note(events, standing, answer);
     return standing;
   }
 

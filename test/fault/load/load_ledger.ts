@@ -14,10 +14,12 @@ interface LedgerEntry {
 
 /** Everything the load generator sent, by event id. */
 export interface Ledger {
-  note(events: readonly SentEvent[], standing: Standing): void;
+  note(events: readonly SentEvent[], standing: Standing, answer?: string): void;
   entries(): LedgerEntry[];
   ids(standing: Standing): Set<string>;
   size(): number;
+  /** What requests were answered that were not accepted. */
+  turnedAway(): string[];
 }
 
 /** The better standing stays: who was told yes once may rely on it. */
@@ -25,8 +27,10 @@ const RANK: Record<Standing, number> = { accepted: 2, unknown: 1, refused: 0 };
 
 export function createLedger(): Ledger {
   const entries = new Map<string, LedgerEntry>();
+  const turnedAway: string[] = [];
   return {
-    note(events, standing) {
+    note(events, standing, answer = standing) {
+      if (standing !== 'accepted') turnedAway.push(answer);
       for (const event of events) {
         const entry = entries.get(event.uuid) ?? { event, standing, sends: 0 };
         entries.set(event.uuid, entry);
@@ -38,5 +42,6 @@ export function createLedger(): Ledger {
     ids: (standing) =>
       new Set([...entries.values()].filter((entry) => entry.standing === standing).map(({ event }) => event.uuid)),
     size: () => entries.size,
+    turnedAway: () => turnedAway,
   };
 }

@@ -1,6 +1,7 @@
+import { createWarehouse } from '#infra/clickhouse/client.ts';
+import { alterRows } from '#infra/clickhouse/cluster.ts';
 import { select } from '#test/harness/clickhouse.ts';
 import type { World } from '../world/fault_world.ts';
-import { runStatement } from '../world/statement.ts';
 import { canonical } from './people.ts';
 
 /** How many rows each event id of a site has in the table, without FINAL. */
@@ -46,10 +47,15 @@ const WITHOUT_MERGES = {
 };
 
 /** Stops or starts the merges of the events' table: they would take a second row of an event away before it is seen. */
-export async function setMerging(world: Pick<World, 'ready'>, merging: 'STOP' | 'START'): Promise<void> {
+export async function setMerging(world: Pick<World, 'ready' | 'special'>, merging: 'STOP' | 'START'): Promise<void> {
   const settings = Object.entries(WITHOUT_MERGES).map(([name, value]) =>
     merging === 'STOP' ? `${name} = ${value}` : name,
   );
   const change = `${merging === 'STOP' ? 'MODIFY' : 'RESET'} SETTING ${settings.join(', ')}`;
-  await runStatement(world, `ALTER TABLE event_rows ${change}`);
+  const warehouse = createWarehouse(world.ready.clickhouse);
+  try {
+    await alterRows(warehouse, world.special.shards?.cluster ?? null, 'event_rows', change);
+  } finally {
+    await warehouse.close();
+  }
 }

@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '#services/local/demo/world/random.ts';
+import type { LocalPart, PartName } from '#services/local/parts/parts.ts';
 import type { Row, RowContext } from '../row.ts';
 import type { ProxyMode } from '../world/clickhouse_proxy.ts';
+import type { World } from '../world/fault_world.ts';
 import { heal } from '../world/heal.ts';
-import { flushAll, killAndWait, partOf } from './parts.ts';
+import { partsIn } from '../world/parts_in.ts';
+import { flushAll, killAndWait } from './parts.ts';
 
 type Fault = (context: RowContext, processes: readonly [string, ...string[]]) => Promise<void>;
 
@@ -12,6 +15,15 @@ const PAUSE_MS_MAX = 4_000;
 const killProcess: Fault = async ({ world, random }, processes) => {
   world.fleet.signal(random.pick(processes), 'SIGKILL');
 };
+
+/** A server of one of these kinds: none of a kind is hit more often for being many. */
+function anyPart(world: World, random: Random, kinds: readonly [PartName, ...PartName[]]): LocalPart {
+  const wanted = random.pick(kinds);
+  const found = partsIn(world).filter(({ kind }) => kind === wanted);
+  const one = found[random.whole(0, found.length - 1)];
+  if (one === undefined) throw new Error(`${wanted} does not run here`);
+  return one.part;
+}
 
 const stallProcess: Fault = async ({ world, random }, processes) => {
   const process = random.pick(processes);
@@ -27,14 +39,14 @@ const restartProcess: Fault = async ({ world, random }, processes) => {
 };
 
 const killPart: Fault = async ({ world, random }) => {
-  const part = partOf(world, random.pick(['kafka', 'redis', 'clickhouse', 'registry']));
+  const part = anyPart(world, random, ['kafka', 'redis', 'clickhouse', 'registry']);
   await killAndWait(part);
   await sleep(random.whole(0, 3_000));
   await part.start();
 };
 
 const stallPart: Fault = async ({ world, random }) => {
-  const part = partOf(world, random.pick(['kafka', 'redis', 'clickhouse']));
+  const part = anyPart(world, random, ['kafka', 'redis', 'clickhouse']);
   part.kill('SIGSTOP');
   await sleep(random.whole(500, 8_000));
   part.kill('SIGCONT');

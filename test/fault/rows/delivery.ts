@@ -44,6 +44,7 @@ export const TRANSACTION_FAILS: Row = {
  */
 export const REBALANCE_DURING_DELIVERY: Row = {
   name: 'rebalance_during_delivery',
+  oneProcess: true,
   requestsPerSecond: 20,
   async fault(context) {
     const { world, site, untilSent, events } = context;

@@ -9,6 +9,7 @@ const DELETED_MS = 30_000;
 /** The stages are stopped and their groups deleted, as brokers do to groups that are away for long: nobody begins anew. */
 export const GROUPS_DELETED: Row = {
   name: 'groups_deleted',
+  oneProcess: true,
   requestsPerSecond: 20,
   async fault({ world, untilSent, ledger, events }) {
     await untilSent(events / 2);
@@ -37,6 +38,7 @@ const READS = [
  */
 export const GROUPS_SET_BACK: Row = {
   name: 'groups_set_back',
+  oneProcess: true,
   requestsPerSecond: 20,
   async fault({ world, untilSent, ledger, events }) {
     await untilSent(events / 2);

@@ -15,10 +15,14 @@ export function partOf(world: World, name: PartName): LocalPart {
   return part;
 }
 
+const singleOf = (name: PartName): Pick<Row, 'single'> =>
+  name === 'redis' || name === 'clickhouse' ? { single: name } : {};
+
 /** kill -9 of a part; it starts again on its own data after some events. */
 export function partKilled(name: PartName, extra: Partial<Row> = {}): Row {
   return {
     name: `${name}.killed`,
+    ...singleOf(name),
     requestsPerSecond: CALM_REQUESTS_PER_SECOND,
     ...extra,
     async fault({ world, untilSent, events }) {
@@ -44,6 +48,7 @@ export async function killAndWait(part: LocalPart): Promise<void> {
 export function partStopped(name: PartName, stoppedMs: number, extra: Partial<Row> = {}): Row {
   return {
     name: `${name}.stopped`,
+    ...singleOf(name),
     requestsPerSecond: CALM_REQUESTS_PER_SECOND,
     ...extra,
     async fault({ world, untilSent, events }) {
@@ -128,10 +133,14 @@ export function clickhouseThroughProxy(name: string, mode: ProxyMode, disturbedM
 const DISTURBED_MS = 60_000;
 
 /** Redis loses everything while events flow, and old events are sent again afterwards. */
-export function redisEmptied(name: string, empty: (context: RowContext) => Promise<void>, smoke?: 'smoke'): Row {
+export function redisEmptied(
+  name: string,
+  empty: (context: RowContext) => Promise<void>,
+  extra: Pick<Row, 'smoke' | 'single'>,
+): Row {
   return {
     name: `redis.${name}`,
-    ...(smoke === undefined ? {} : { smoke: true as const }),
+    ...extra,
     requestsPerSecond: CALM_REQUESTS_PER_SECOND,
     async fault(context) {
       const { untilSent, ledger, events } = context;

@@ -3,10 +3,14 @@ import { withAdmin } from '#infra/kafka/client.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { brokersIn, type LocalPart } from '#services/local/parts/parts.ts';
 import { until } from '#test/harness/until.ts';
+import type { Ledger } from '../load/load_ledger.ts';
+import { deliveredCount } from '../oracle/deliveries.ts';
 import type { Row } from '../row.ts';
 import type { World } from '../world/fault_world.ts';
+import type { Fleet } from '../world/fleet.ts';
 import { killAndWait, partOf } from './parts.ts';
 
+const CALM_REQUESTS_PER_SECOND = 30;
 const DIED_MS = 60_000;
 const IN_STEP_MS = 60_000;
 
@@ -26,6 +30,83 @@ export const LEADER_OF_THREE_KILLED: Row = {
       await inStep(world);
     }
     await untilSent(ledger.size() + events / 4);
+  },
+};
+
+/** A machine that is busy takes longer to hand leaders on than edges wait by default, which is no more than their clients like. */
+const PATIENT_MS = 30_000;
+
+/** Every broker is restarted, one after the other, as an upgrade of Kafka goes: no client is told no. */
+export const BROKERS_ROLLED: Row = {
+  name: 'kafka.rolled',
+  place: 'three_brokers',
+  resends: true,
+  requestsPerSecond: CALM_REQUESTS_PER_SECOND,
+  async before({ world: { fleet } }) {
+    for (const edge of edgesOf(fleet)) await fleet.restart(edge, { EDGE_ACKNOWLEDGE_MS: String(PATIENT_MS) });
+  },
+  async after({ world: { fleet } }) {
+    for (const edge of edgesOf(fleet)) await fleet.restart(edge);
+  },
+  async fault({ world, untilSent, ledger, events }) {
+    await untilSent(events / 8);
+    for (const broker of brokersIn(world.parts.parts)) {
+      await ended(broker);
+      await untilSent(ledger.size() + events / 8);
+      await broker.start();
+      await inStep(world);
+      await untilSent(ledger.size() + events / 8);
+    }
+    noneTurnedAway(ledger);
+  },
+};
+
+const edgesOf = (fleet: Fleet): string[] => fleet.names().filter((name) => name.startsWith('edge.'));
+
+function noneTurnedAway(ledger: Ledger): void {
+  const answers = ledger.turnedAway();
+  if (answers.length > 0)
+    throw new Error(`${answers.length} requests were not accepted: ${[...new Set(answers)].join(', ')}`);
+}
+
+/** Under load a broker takes its time to hand everything on; one that is cut short leaves partitions without a leader. */
+async function ended(broker: LocalPart): Promise<void> {
+  broker.kill('SIGTERM');
+  await until(
+    `${broker.name} to end`,
+    () => broker.pid,
+    (pid) => pid === undefined,
+    { timeoutMs: DIED_MS },
+  );
+}
+
+const GOES_ON_MS = 60_000;
+
+/**
+ * One shard is killed and stays away while events flow: they are accepted and delivered, and all rows wait, as a block may have
+ * some on any shard. When it is back each is there once.
+ */
+export const SHARD_AWAY: Row = {
+  name: 'clickhouse.shard_away',
+  place: 'shards',
+  requestsPerSecond: CALM_REQUESTS_PER_SECOND,
+  async fault({ world, site, untilSent, ledger, events, random }) {
+    await untilSent(events / 4);
+    const { servers } = world.special.shards ?? { servers: [] };
+    const shard = servers[random.whole(0, servers.length - 1)];
+    if (shard === undefined) throw new Error('this world has no shards');
+    await killAndWait(shard);
+    await untilSent(ledger.size() + events / 4);
+    const accepted = ledger.ids('accepted').size;
+    await until(
+      'events to be delivered without the shard',
+      () => deliveredCount(world.standins.webhook, site.scopes.webhook),
+      (count) => count >= accepted,
+      { timeoutMs: GOES_ON_MS },
+    );
+    await shard.start();
+    await untilSent(ledger.size() + events / 4);
+    noneTurnedAway(ledger);
   },
 };
 
@@ -62,7 +143,7 @@ export const DISK_FULL: Row = {
   requestsPerSecond: 60,
   async fault({ world, untilSent, events }) {
     await untilSent(events / 4);
-    const { disk } = world;
+    const { disk } = world.special;
     if (disk === undefined) throw new Error('this world has no small disk');
     const broker = partOf(world, 'kafka');
     disk.fill();

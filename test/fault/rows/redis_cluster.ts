@@ -11,7 +11,7 @@ const KNOWN_MS = 12_000;
 /** Of shards of the dedup keys, of persons, and of the checkpoints of quota. */
 const MOVED = ['d:{A}:epoch', 'd:{m}:epoch', 'd:{_}:epoch', 'i:{3}:epoch', 'i:{c}:epoch', 'q:{edges}checkpoints'];
 
-function clusterOf({ redis }: World): RedisCluster {
+function clusterOf({ special: { redis } }: World): RedisCluster {
   if (redis === undefined) throw new Error('this world has no cluster of Redis');
   return redis;
 }
@@ -54,7 +54,8 @@ export const REDIS_SLOTS_MOVED: Row = {
   },
 };
 
-function rebuildsOf({ dataDir }: World): number {
-  const logs = ['dedup', 'identity'].map((name) => readFileSync(join(dataDir, 'log', `${name}.log`), 'utf8'));
+function rebuildsOf({ dataDir, fleet }: World): number {
+  const names = fleet.names().filter((name) => /^(dedup|identity)\b/.test(name));
+  const logs = names.map((name) => readFileSync(join(dataDir, 'log', `${name}.log`), 'utf8'));
   return logs.join('').split('rebuilding the index').length;
 }

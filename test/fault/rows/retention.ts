@@ -17,6 +17,7 @@ const MARKER = 1;
  */
 export const IDLE_LANE: Row = {
   name: 'retention.idle_lane',
+  oneProcess: true,
   resends: true,
   requestsPerSecond: 20,
   async fault(context) {

@@ -11,6 +11,7 @@ const TABLES = ['event_rows', 'delivery_outcomes', 'person_links'] as const;
 /** Tables are away for a minute, as while they are restored, and come back: what came meanwhile is stored, none of it dead. */
 export const TABLE_AWAY: Row = {
   name: 'clickhouse.table_away',
+  single: 'clickhouse',
   events: QUIET_EVENTS,
   requestsPerSecond: QUIET_REQUESTS_PER_SECOND,
   async fault({ world, untilSent, ledger, events }) {

@@ -13,6 +13,7 @@ const TABLES = { event_rows: 'timestamp', delivery_outcomes: 'attempted_at' } as
  */
 export const TOKEN_FORGOTTEN: Row = {
   name: 'clickhouse.token_forgotten',
+  single: 'clickhouse',
   requestsPerSecond: CALM_REQUESTS_PER_SECOND,
   async fault({ world, untilSent, ledger, events }) {
     await untilSent(events / 4);

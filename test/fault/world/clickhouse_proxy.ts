@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readClickhouseAddress } from '#infra/clickhouse/address.ts';
 
 /**
  * What the proxy does to a request: passes it on; passes it on late; answers with ClickHouse's memory error without
@@ -19,9 +20,9 @@ export interface ClickhouseProxy {
 
 const MEMORY_ERROR = 'Code: 241. DB::Exception: Memory limit (total) exceeded. (MEMORY_LIMIT_EXCEEDED)\n';
 
-/** Stands between the warehouse stage and ClickHouse on loopback. */
+/** Stands between the warehouse stage and ClickHouse on loopback; of several servers before the first. */
 export async function startClickhouseProxy(clickhouseUrl: string): Promise<ClickhouseProxy> {
-  const target = new URL(clickhouseUrl);
+  const target = new URL(readClickhouseAddress(clickhouseUrl)[0]);
   let mode: ProxyMode = { kind: 'pass' };
   let disturbed = 0;
 
@@ -49,10 +50,9 @@ export async function startClickhouseProxy(clickhouseUrl: string): Promise<Click
     serve(incoming, outgoing).catch(() => outgoing.destroy());
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const url = new URL(clickhouseUrl);
-  url.port = String((server.address() as AddressInfo).port);
+  const { port } = server.address() as AddressInfo;
   return {
-    url: url.href,
+    url: clickhouseUrl.replace(target.host, `${target.hostname}:${port}`),
     set(next) {
       mode = next;
     },

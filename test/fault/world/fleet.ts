@@ -10,7 +10,8 @@ import { until } from '#test/harness/until.ts';
 
 /** The service's processes as a nemesis needs them: each can be killed, stalled, armed, started and stopped alone. */
 export interface Fleet {
-  start(specs: readonly ProcessSpec[]): Promise<void>;
+  /** @param root The folder of the sources, where they are of another version. */
+  start(specs: readonly ProcessSpec[], root?: string): Promise<void>;
   names(): string[];
   /** Sends a signal; false where the process does not run just now. */
   signal(name: string, signal: NodeJS.Signals): boolean;
@@ -24,8 +25,11 @@ export interface Fleet {
   stalled(name: string): Promise<void>;
   /** Waits until a process has died so often. */
   died(name: string, times: number): Promise<void>;
-  /** Starts a second process of the same kind beside one, or starts it again; resolves with its name when ready. */
-  replicate(name: string): Promise<string>;
+  /** Starts a second process of the same kind beside one, or starts it again, of these sources; resolves with its name when ready. */
+  replicate(name: string, root?: string): Promise<string>;
+  /** Stops a process cleanly and starts it anew from other sources. */
+  restartFrom(name: string, root: string): Promise<void>;
+  isFrom(name: string, root: string): boolean;
   /** Starts a process anew with these options of Node before its own; an empty list makes it sound again. */
   restartWith(name: string, nodeArgs: readonly string[]): Promise<void>;
   /** The signal, SIGTERM where none is given, and the way it ended; it stays away until it is started again by `restart`. */
@@ -48,6 +52,7 @@ interface Ending {
 
 interface Member {
   spec: ProcessSpec;
+  root: string;
   preloads: readonly string[];
   child: ChildProcess | null;
   gone: Promise<void>;
@@ -60,16 +65,20 @@ interface Member {
   timer: NodeJS.Timeout | null;
 }
 
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** The sources of this version. */
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 /** A start may have to rebuild what a row before left in Kafka, on a machine that is busy with many starts. */
 const READY_MS = 120_000;
 /** Longest until events have brought a process to its failpoint. */
 const REACHED_MS = 60_000;
+/** A process that has ended so often while it started will not be ready. */
+const STARTS_MAX = 8;
 const PAUSE_MS = 100;
 const PAUSE_MS_MAX = 2_000;
 /** A process that lived this long is started again after the shortest pause. */
 const STEADY_MS = 5_000;
 const STOP_MS_MAX = 25_000;
+const WORDS_MAX = 400;
 
 export function createFleet(logDir: string): Fleet {
   const members = new Map<string, Member>();
@@ -87,7 +96,7 @@ export function createFleet(logDir: string): Fleet {
     const words = [
       ...member.preloads,
       ...(member.spec.nodeArgs ?? []),
-      join(ROOT, member.spec.file),
+      join(member.root, member.spec.file),
       ...(member.spec.args ?? []),
     ];
     const child = spawn(process.execPath, words, {
@@ -137,7 +146,12 @@ export function createFleet(logDir: string): Fleet {
   }
 
   async function untilReady(name: string): Promise<void> {
-    await until(`${name} ready`, () => memberOf(name).ready, Boolean, { timeoutMs: READY_MS });
+    const member = memberOf(name);
+    const before = member.deaths;
+    const readyOrDying = (): boolean => member.ready || member.deaths - before >= STARTS_MAX;
+    await until(`${name} ready`, readyOrDying, Boolean, { timeoutMs: READY_MS });
+    if (!member.ready)
+      throw new Error(`${name} ended ${STARTS_MAX} times before it was ready: ${lastWords(logDir, name)}`);
   }
 
   async function restart(name: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
@@ -146,10 +160,15 @@ export function createFleet(logDir: string): Fleet {
     await untilReady(name);
   }
 
-  async function start(specs: readonly ProcessSpec[]): Promise<void> {
+  function restartFrom(name: string, root: string): Promise<void> {
+    memberOf(name).root = root;
+    return restart(name);
+  }
+
+  async function start(specs: readonly ProcessSpec[], root = ROOT): Promise<void> {
     ensureReaper();
     for (const spec of specs) {
-      const member = newMember(spec);
+      const member = newMember(spec, root);
       members.set(spec.name, member);
       launch(member);
     }
@@ -177,12 +196,14 @@ export function createFleet(logDir: string): Fleet {
       const deaths = (): number => memberOf(name).deaths;
       await until(`${name} died ${times} times`, deaths, (seen) => seen >= times, { timeoutMs: REACHED_MS });
     },
-    async replicate(name) {
+    async replicate(name, root = memberOf(name).root) {
       const replica = `${name}.replica`;
-      if (!members.has(replica)) await start([{ ...memberOf(name).spec, name: replica }]);
-      else await restart(replica);
+      if (!members.has(replica)) await start([{ ...memberOf(name).spec, name: replica }], root);
+      else await restartFrom(replica, root);
       return replica;
     },
+    restartFrom,
+    isFrom: (name, root) => memberOf(name).root === root,
     stop,
     deaths: (name) => memberOf(name).deaths,
     isReady: (name) => memberOf(name).ready,
@@ -206,9 +227,17 @@ export function createFleet(logDir: string): Fleet {
   };
 }
 
-function newMember(spec: ProcessSpec): Member {
+/** What a process said last of why it ended. */
+function lastWords(logDir: string, name: string): string {
+  const lines = readFileSync(join(logDir, `${name}.log`), 'utf8').split('\n');
+  const line = lines.findLast((one) => one.includes('"level":60')) ?? lines.at(-2) ?? '';
+  return line.slice(0, WORDS_MAX);
+}
+
+function newMember(spec: ProcessSpec, root: string): Member {
   return {
     spec,
+    root,
     preloads: [],
     child: null,
     gone: Promise.resolve(),

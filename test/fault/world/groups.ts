@@ -5,8 +5,13 @@ import type { World } from './fault_world.ts';
 /** Sessions of 6 s run out within this, on a busy machine too. */
 const TAKEN_OVER_MS = 40_000;
 
-/** Waits until a stage's group has so many members and its partitions are theirs. */
-export async function untilMembers(world: World, stage: string, members: number): Promise<void> {
+/** The processes that stand beside the first of a stage. */
+export const secondsOf = ({ fleet }: World): string[] => fleet.names().filter((name) => /^(?!edge).*\.\d+$/.test(name));
+
+/** Waits until a stage's group has so many members, beside those that are there in every row, and its partitions are theirs. */
+export async function untilMembers(world: World, stage: string, more: number): Promise<void> {
+  const members =
+    secondsOf(world).filter((name) => name.startsWith(`${stage}.`) && world.fleet.isReady(name)).length + more;
   await withAdmin(world, async (admin) => {
     const state = async (): Promise<{ state: string; members: number }> => {
       const [group] = (await admin.describeGroups([`svc.${stage}`])).groups;

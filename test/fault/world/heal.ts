@@ -1,6 +1,7 @@
 import { until } from '#test/harness/until.ts';
 import type { World } from './fault_world.ts';
 import { areCoordinated } from './groups.ts';
+import { partsIn } from './parts_in.ts';
 
 /** A coordinator is loaded within this, on a busy machine too. */
 const COORDINATED_MS = 30_000;
@@ -8,11 +9,12 @@ const COORDINATED_MS = 30_000;
 /** Puts everything back that a fault may have left broken: stalled and stopped processes, parts, the proxy. */
 export async function heal(world: World, say: (line: string) => void): Promise<void> {
   world.proxy.set({ kind: 'pass' });
-  world.disk?.free();
-  for (const part of Object.values(world.parts.parts)) {
+  world.special.disk?.free();
+  for (const { part } of partsIn(world)) {
     part.kill('SIGCONT');
     await part.start();
   }
+  await world.special.redis?.whole();
   await healCoordinators(world, say);
   for (const name of world.fleet.names()) world.fleet.signal(name, 'SIGCONT');
   await world.fleet.allReady();

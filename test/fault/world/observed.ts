@@ -14,7 +14,7 @@ export interface Observed {
 
 /** Starts the processes and platforms that no other row needs, and ends them when the task is over. */
 export async function withPlatforms(world: World, task: (observed: Observed) => Promise<void>): Promise<void> {
-  const platforms = world.platforms ?? (await startPlatforms());
+  const platforms = world.special.platforms ?? (await startPlatforms());
   const specs = [...deliverySpecs(world.env, ['tiktok']), replaySpec(world.env)];
   const settings = await openSettings(world);
   try {
@@ -24,6 +24,6 @@ export async function withPlatforms(world: World, task: (observed: Observed) => 
   } finally {
     await settings.close();
     for (const { name } of specs) await world.fleet.stop(name);
-    if (world.platforms === undefined) await stopPlatforms(platforms);
+    if (world.special.platforms === undefined) await stopPlatforms(platforms);
   }
 }

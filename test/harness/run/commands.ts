@@ -6,10 +6,14 @@ import { add, type BatchCounts, failed, NOTHING, readSummary } from './tally.ts'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
+/** Rows that lose, move or share something by which clusters differ from single parts. */
+const ON_CLUSTER = 'kafka.,redis,clickhouse.shard_away,zombie.,killed_at_random,partitions.added';
+
 /** The suites that are programs of their own, each by what is run one after the other. */
 export const COMMANDS = {
   fault: [
     ['test/fault/main.ts', '--seed', '1'],
+    ['test/fault/main.ts', '--seed', '1', '--cluster', '--only', ON_CLUSTER],
     ['test/fault/main.ts', '--seed', '1', '--broken'],
   ],
   outside: [['test/outside/main.ts'], ['test/outside/deploy.ts']],
