@@ -13,7 +13,8 @@ import { decodeEvent, type EncodedEvent } from '#schemas/event_batch.ts';
 import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
 import { ColumnStream, LOW_CARDINALITY, lengthBytes, lowCardinalityPieces, Streams } from './native_format.ts';
 import { createPropertyTexts, type PropertyNames, propertyTextsPieces } from './property_texts.ts';
-import { type Locating, NO_PLACES, VISITOR_COLUMNS, VisitorFacts, VisitorTexts } from './visitor_columns.ts';
+import { VISIT_KEY, VisitTexts } from './visit_columns.ts';
+import { type Locating, NO_PLACES, type Span, VISITOR_COLUMNS, VisitorFacts, VisitorTexts } from './visitor_columns.ts';
 
 const SITE_MODES: readonly SiteMode[] = ['online', 'offline'];
 const DEFAULT = '_by_default';
@@ -57,7 +58,7 @@ function nullable(name: string, type: string): [nulls: ColumnStream, values: Col
 }
 
 /** What of a chunk a column is made of: the bytes of its streams, and what numbers in them mean. */
-interface ChunkPart extends Pick<Chunk, 'names' | 'visitors'> {
+interface ChunkPart extends Pick<Chunk, 'names' | 'visitors' | 'visits'> {
   streams: readonly Buffer[];
 }
 
@@ -68,7 +69,7 @@ const texts = createPropertyTexts(facts);
 const EVENT_COPIES: readonly Copy[] = [
   text('site_id'),
   text('event_id'),
-  text('distinct_id'),
+  text('distinct_id', facts.visitor),
   time('received_at'),
   text('event'),
   time('timestamp'),
@@ -98,6 +99,8 @@ const rawPartition = column('raw_partition', 'Int32');
 const rawOffset = column('raw_offset', 'Int64');
 const rawIndex = column('raw_index', 'Int32');
 const visitorNumbers = visitorColumns();
+const visitKeys = column(VISIT_KEY, 'UInt64');
+const arrivalNumbers = arrivalColumn();
 
 /**
  * Appends an event's values to the streams of the columns.
@@ -113,7 +116,9 @@ function copyEvent({ siteId, eventBytes, personBytes, coordinate }: EncodedEvent
   rawPartition.int32(coordinate?.partition ?? -1);
   rawOffset.int64(coordinate?.offset ?? -1);
   rawIndex.int32(coordinate?.index ?? -1);
-  chunk.visitors.write(facts, chunk.locating.ofSite(siteId).places, visitorNumbers);
+  const kept = chunk.locating.ofSite(siteId);
+  const isVisitors = chunk.visitors.write(facts, kept.places, visitorNumbers);
+  chunk.visits.write(facts, isVisitors && facts.isOfWebsite, kept.domains, visitKeys, arrivalNumbers);
 }
 
 /** Columns that share a stream of numbers, each of a text of one of them. */
@@ -130,6 +135,16 @@ function visitorColumns(): ColumnStream {
   return stream;
 }
 
+function arrivalColumn(): ColumnStream {
+  const stream = new ColumnStream();
+  const pieces = (chunks: readonly ChunkPart[]): Buffer[] => [
+    LOW_CARDINALITY,
+    ...lowCardinalityPieces(chunks.map(({ visits, streams }) => visits.numbered(streams[0] as Buffer))),
+  ];
+  COLUMNS.push({ name: 'arrival', type: 'LowCardinality(String)', streams: [stream], pieces });
+  return stream;
+}
+
 /** Whether a union of null and another type holds a value of the other type. */
 function isThere(from: Cursor): boolean {
   const branch = readLong(from);
@@ -137,9 +152,16 @@ function isThere(from: Cursor): boolean {
   return branch === 1;
 }
 
-function text(name: string): Copy {
+/** @param noted Where its bytes are told. */
+function text(name: string, noted?: Span): Copy {
   const to = column(name, 'String');
-  return (from) => to.text(from);
+  if (noted === undefined) return (from) => to.text(from);
+  return (from) => {
+    const length = to.text(from);
+    noted.bytes = from.buffer;
+    noted.start = from.at - length;
+    noted.end = from.at;
+  };
 }
 
 /** Whole where a place is looked for; what the row has of it is what its site wants. */
@@ -160,16 +182,18 @@ function clientAddress(): Copy {
 }
 
 /** @param noted Where its bytes are told. */
-function textOrEmpty(name: string, noted?: VisitorFacts['address']): Copy {
+function textOrEmpty(name: string, noted?: Span): Copy {
   const to = column(name, 'String');
   return (from) => {
     if (!isThere(from)) {
       to.byte(0);
       return;
     }
-    const length = readLong({ ...from });
-    to.text(from);
-    if (noted !== undefined) Object.assign(noted, { bytes: from.buffer, start: from.at - length, end: from.at });
+    const length = to.text(from);
+    if (noted === undefined) return;
+    noted.bytes = from.buffer;
+    noted.start = from.at - length;
+    noted.end = from.at;
   };
 }
 
@@ -284,8 +308,7 @@ function properties(): Copy {
   const json = column('properties', 'String');
   COLUMNS.push({ name: 'property_texts', ...texts, pieces: propertyTextsPieces });
   return (from) => {
-    const length = readLong({ ...from });
-    json.text(from);
+    const length = json.text(from);
     texts.write(from.buffer, from.at - length, from.at);
   };
 }
@@ -330,10 +353,13 @@ interface Chunk extends RowSources {
   names: PropertyNames;
   /** The texts that its columns of visitors mean by their numbers. */
   visitors: VisitorTexts;
+  /** The texts that its arrivals mean by their numbers. */
+  visits: VisitTexts;
 }
 
 /** Those of the next chunk. */
 let visitorTexts = new VisitorTexts(NO_PLACES);
+let visitTexts = new VisitTexts();
 
 function visitorsOf(locating: Locating): VisitorTexts {
   if (!visitorTexts.isOf(locating)) visitorTexts = new VisitorTexts(locating);
@@ -409,7 +435,9 @@ export function columnarEvents(
   locating: Locating = NO_PLACES,
 ): ColumnarEvents {
   const visitors = visitorsOf(locating);
-  const chunk: Chunk = { rows: 0, streams: NO_STREAMS, names: texts.names(), visitors, phoneHmac, locating };
+  if (visitTexts.isFull()) visitTexts = new VisitTexts();
+  const more = { names: texts.names(), visitors, visits: visitTexts, phoneHmac, locating };
+  const chunk: Chunk = { rows: 0, streams: NO_STREAMS, ...more };
   const events: ColumnarEvents = { rows: [], poisonPills: [] };
   for (const [index, view] of views.entries()) {
     for (const stream of STREAMS) stream.savePosition();
@@ -447,9 +475,10 @@ export function nativeBlock(rows: readonly ColumnarEvent[]): Buffer {
   return block.finish();
 }
 
-const partOf = ({ names, visitors, streams }: Chunk, first: number, count: number): ChunkPart => ({
+const partOf = ({ names, visitors, visits, streams }: Chunk, first: number, count: number): ChunkPart => ({
   names,
   visitors,
+  visits,
   streams: Array.from({ length: count }, (_, at) => streams.of(first + at)),
 });
 

@@ -55,16 +55,17 @@ export class ColumnStream {
   }
 
   /**
-   * Copies an Avro string.
+   * Copies an Avro string, and says how many bytes it has.
    *
    * @throws MalformedError where it does not end in its buffer.
    */
-  text(from: Cursor): void {
+  text(from: Cursor): number {
     const length = readLong(from);
     const stop = from.at + length;
     if (length < 0 || stop > from.buffer.length) throw new MalformedError('text past the end');
     this.slice(from.buffer, from.at, stop);
     from.at = stop;
+    return length;
   }
 
   /** Copies a part of some bytes as a text. */
@@ -96,6 +97,12 @@ export class ColumnStream {
     const high = Math.floor(value / TWO_TO_32);
     this.buffer.writeUInt32LE(value - high * TWO_TO_32, this.end);
     this.end = this.buffer.writeInt32LE(high, this.end + 4);
+  }
+
+  /** Of two unsigned halves. */
+  uint64(low: number, high: number): void {
+    this.ensureCapacity(8);
+    this.end = this.buffer.writeUInt32LE(high, this.buffer.writeUInt32LE(low, this.end));
   }
 
   double(value: number): void {

@@ -16,7 +16,7 @@ const NUMBER_BYTES = Int32Array.BYTES_PER_ELEMENT;
 /** Of each kind so many answers are held. */
 const ANSWERS_MAX = 50_000;
 /** With more texts in a column the next chunk begins with none. */
-const TEXTS_MAX = 50_000;
+export const TEXTS_MAX = 50_000;
 
 /** Properties that say something of the browser, in the order in which they count, and what. */
 const HINTS = [
@@ -24,13 +24,23 @@ const HINTS = [
   ['screen', '$screen_width', 'screen_width', 'screen_resolution'],
   ['type', '$device_type'],
   ['context', 'context'],
+  ['session', '$session_id', 'session_id', 'ga_session_id', 'sessionId'],
+  ['device', '$device_id', 'client_id'],
+  ['page', '$current_url', 'page_location', 'url'],
+  ['referrer', '$referrer', 'page_referrer', 'referrer'],
+  ['source', 'utm_source'],
+  ['medium', 'utm_medium'],
+  ['campaign', 'utm_campaign'],
 ] as const;
-type Hint = (typeof HINTS)[number][0];
+export type Hint = (typeof HINTS)[number][0];
 /** By the name of a property: which hint it is, and which place it has among those of its kind. */
 const RANKS = new Map(HINTS.flatMap(([hint, ...names]) => names.map((name, rank) => [name as string, { hint, rank }])));
 
 /** A longer text is none: texts that were met are held. */
-const HINT_BYTES_MAX = 64;
+const HINT_BYTES_MAX: Readonly<Record<Hint, number>> = {
+  ...{ language: 64, screen: 64, type: 64, context: Number.POSITIVE_INFINITY },
+  ...{ session: 256, device: 256, page: 8_192, referrer: 8_192, source: 1_024, medium: 1_024, campaign: 1_024 },
+};
 
 /** What a property of this name is told as; null where nothing. */
 export const hintOf = (name: Buffer): { hint: Hint; rank: number } | null => RANKS.get(name.toString('latin1')) ?? null;
@@ -47,7 +57,7 @@ export interface Locating {
 export const NO_PLACES: Locating = { placeOf: () => null, version: 0, ofSite: () => ALL_KEPT };
 
 /** A text among bytes; none where it ends before it begins. */
-interface Span {
+export interface Span {
   bytes: Buffer;
   start: number;
   end: number;
@@ -60,13 +70,16 @@ export class VisitorFacts {
   isOfWebsite = false;
   readonly address: Span = noText();
   readonly userAgent: Span = noText();
-  private readonly hints: Record<Hint, Span & { rank: number }> = {
-    language: { ...noText(), rank: 0 },
-    screen: { ...noText(), rank: 0 },
-    type: { ...noText(), rank: 0 },
-    context: { ...noText(), rank: 0 },
-  };
-  private readonly spans = [this.address, this.userAgent, ...Object.values(this.hints)];
+  readonly visitor: Span = noText();
+  /** The JSON of properties that are hints. */
+  readonly hints: Readonly<Record<Hint, Span & { rank: number }>>;
+  private readonly spans: readonly Span[];
+
+  constructor() {
+    const hints = HINTS.map(([hint]) => [hint, { ...noText(), rank: 0 }]);
+    this.hints = Object.fromEntries(hints) as VisitorFacts['hints'];
+    this.spans = [this.address, this.userAgent, this.visitor, ...Object.values(this.hints)];
+  }
 
   reset(): void {
     for (const span of this.spans) span.end = -1;
@@ -75,8 +88,11 @@ export class VisitorFacts {
   /** Takes the JSON of a property that is a hint, unless a better one of its kind was taken. */
   take({ hint, rank }: { hint: Hint; rank: number }, bytes: Buffer, start: number, end: number): void {
     const known = this.hints[hint];
-    if ((known.end >= 0 && known.rank < rank) || (hint !== 'context' && end - start > HINT_BYTES_MAX)) return;
-    Object.assign(known, { bytes, start, end, rank });
+    if ((known.end >= 0 && known.rank < rank) || end - start > HINT_BYTES_MAX[hint]) return;
+    known.bytes = bytes;
+    known.start = start;
+    known.end = end;
+    known.rank = rank;
   }
 
   textOf(hint: Hint): string {
@@ -114,21 +130,22 @@ export class VisitorTexts {
   }
 
   /**
-   * Appends the numbers of an event's texts. Only a visitor's own address and browser say anything: those of an event that a browser
+   * Appends the numbers of an event's texts, and says whether a visitor's browser or app tells the event. Only a visitor's own address and browser say anything: those of an event that a browser
    * sent, or that a server reports with the user agent of one. What a till or a shop's server sends has its own.
    */
-  write(facts: VisitorFacts, kept: KeptPlaces['places'], to: ColumnStream): void {
+  write(facts: VisitorFacts, kept: KeptPlaces['places'], to: ColumnStream): boolean {
     const device = facts.isOnline && (facts.isBrowsers || facts.isOfWebsite) ? this.device(facts) : NOTHING;
     const isVisitors = facts.isBrowsers ? facts.isOnline : device[0] !== 0;
     if (!isVisitors) {
       for (let at = 0; at < VISITOR_COLUMNS.length; at++) to.int32(0);
-      return;
+      return false;
     }
     const place = kept === 'none' ? NOWHERE : this.place(textIn(facts.address));
     for (let at = 0; at < PLACES; at++) to.int32(kept === 'country' && at > 0 ? 0 : (place[at] as number));
     for (const number of device) to.int32(number);
     to.int32(this.language(facts));
     to.int32(this.screen(facts));
+    return true;
   }
 
   private place(address: string): Numbers {
@@ -186,7 +203,7 @@ const CONTEXT_WIDTH = /"screen":\{[^{}]{0,200}?"width":(\d{1,6})/;
 /** The text of short JSON; a number as it is written. */
 const unquoted = (json: string): string => (json.startsWith('"') ? json.slice(1, -1) : json);
 
-function answer<Answer>(known: Map<string, Answer>, question: string, find: () => Answer): Answer {
+export function answer<Answer>(known: Map<string, Answer>, question: string, find: () => Answer): Answer {
   const before = known.get(question);
   if (before !== undefined) return before;
   const found = find();
@@ -195,7 +212,8 @@ function answer<Answer>(known: Map<string, Answer>, question: string, find: () =
   return found;
 }
 
-class ColumnTexts {
+/** Texts of a column by their numbers; that of the empty text is 0. */
+export class ColumnTexts {
   readonly texts: Buffer[] = [Buffer.alloc(0)];
   private readonly known = new Map<string, number>([['', 0]]);
 

@@ -5,8 +5,8 @@ import { type Field, fieldShape } from './filters.ts';
 import { breakdownTextsSql } from './funnels/levels_sql.ts';
 import { type FunnelPlan, type FunnelQuery, funnelPlan, funnelProblems, funnelShape } from './funnels/query.ts';
 import { attemptsSql, spanOf } from './funnels/sql.ts';
+import { digestOfText, NO_DIGEST } from './packed_events.ts';
 import { EXAMPLE_TIME, limitOf, question } from './question.ts';
-import { digestOfText, NO_DIGEST } from './sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 const FIELDS_MAX = 5;

@@ -4,8 +4,9 @@ import { type Static, Type } from 'typebox';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { itemName } from '#pipelines/engage/visitor_memory.ts';
 import { closed } from './filters.ts';
+import { FIRST_ROW } from './packed_events.ts';
 import { common, EXAMPLE_TIME, limitOf, question, scopeOf } from './question.ts';
-import { AMOUNT_UNITS, allOf, FIRST_ROW, inScope, textOf, unitsOf } from './sql_expressions.ts';
+import { AMOUNT_UNITS, allOf, inScope, textOf, unitsOf } from './sql_expressions.ts';
 import { createBinder, type Statement } from './statement.ts';
 
 const VALUES = 50;

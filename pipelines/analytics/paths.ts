@@ -7,6 +7,17 @@ import { firstRowsSql, querySpan } from './event_rows_sql.ts';
 import { closed, type Field, fieldShape } from './filters.ts';
 import { SESSION_GAP_MS } from './funnels/query.ts';
 import {
+  actorOf,
+  digestOf,
+  digestOfText,
+  markOf,
+  maskOf,
+  NO_DIGEST,
+  packed,
+  personArraysSql,
+  timeOf,
+} from './packed_events.ts';
+import {
   common,
   EXAMPLE_TIME,
   eventNames,
@@ -17,22 +28,7 @@ import {
   scopeOf,
   selectionOf,
 } from './question.ts';
-import {
-  actorOf,
-  allOf,
-  conditionOf,
-  digestOf,
-  digestOfText,
-  markOf,
-  maskOf,
-  NO_DIGEST,
-  packed,
-  personArraysSql,
-  selects,
-  textOf,
-  textsSql,
-  timeOf,
-} from './sql_expressions.ts';
+import { allOf, conditionOf, selects, textOf, textsSql } from './sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from './statement.ts';
 
 const STEPS = 5;

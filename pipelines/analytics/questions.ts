@@ -12,6 +12,7 @@ import { retention } from './retention.ts';
 import { stickiness } from './stickiness.ts';
 import { top } from './top.ts';
 import { trends } from './trends/sql.ts';
+import { visits } from './visits/question.ts';
 
 export const QUESTIONS = [
   funnel,
@@ -21,6 +22,7 @@ export const QUESTIONS = [
   stickiness,
   lifecycle,
   top,
+  visits,
   live,
   timeline,
   survey,

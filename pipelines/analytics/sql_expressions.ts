@@ -1,5 +1,4 @@
-// SQL of what is computed over a row: fields, conditions and filters; then events packed into a number, digests of texts, and
-// amounts as whole millionths.
+// SQL of what is computed over a row: fields, conditions and filters; then amounts as whole millionths.
 import { OUR_NAMES } from './event_names.ts';
 import type { TimeSpan } from './event_rows_sql.ts';
 import {
@@ -13,16 +12,11 @@ import {
   type Filter,
   type PersonField,
 } from './filters.ts';
+import { digestOfText, FIRST_ROW } from './packed_events.ts';
 import { hasSmallCountValues } from './personal_fields.ts';
+import { jsonText, placeOf, textOfProperty } from './property_text.ts';
 import type { Scope, Selection } from './question.ts';
 import type { Binder } from './statement.ts';
-
-/**
- * Which row counts if an event is stored more than once: the first by time, then by arrival, then by its place in the request. As
- * one number, which ClickHouse compares in a fraction of the time that it takes for a tuple.
- */
-export const FIRST_ROW =
-  'bitShiftLeft(toInt128(toUnixTimestamp64Milli(timestamp)), 64) + bitShiftLeft(toUnixTimestamp64Milli(received_at), 20) + raw_index';
 
 /** The name of an event, as queries show it. */
 function eventText(binder: Binder): string {
@@ -44,17 +38,9 @@ const TEXTS: Partial<Record<Column, (binder: Binder) => string>> = {
  */
 export function textOf(field: Field, binder: Binder): string {
   if ('column' in field) return binder.name(TEXTS[field.column]?.(binder) ?? `toString(${field.column})`);
-  const { json, path } = placeOf(field.property, binder);
-  const text = binder.name(path.length === 0 ? textOfJson(json) : jsonText([json, ...path]));
+  const text = textOfProperty(field.property, binder);
   return field.part === undefined ? text : binder.name(PARTS[field.part](text, binder));
 }
-
-/**
- * The text of JSON that is a property's whole; none is the empty text. What has no backslash stands there as it is: to parse it
- * would take as long as reading it.
- */
-const textOfJson = (json: string): string =>
-  `if(startsWith(${json}, '"'), if(position(${json}, '\\\\') = 0, substring(${json}, 2, length(${json}) - 2), JSONExtractString(${json})), if(${json} = 'null', '', ${json}))`;
 
 /** The host of an address with a scheme, between a sign-in and a port. ClickHouse's domain() has none for names without a dot. */
 const HOST = '^[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^/?#@]*@)?(\\\\[[^/?#\\\\]]*\\\\]|[^/?#:]*)';
@@ -72,23 +58,6 @@ const PARTS: Record<AddressPart, (address: string, binder: Binder) => string> = 
 
 /** The host of the page that an event is of, by a name that senders give its address. */
 const ownHost = (name: string, binder: Binder): string => hostOf(textOf({ property: [name] }, binder));
-
-/**
- * Where a path into the properties leads: SQL of the JSON of the property that it begins with, and of the names behind it.
- * property_texts is stored by names, so that the other properties are not read.
- */
-function placeOf([name = '', ...inside]: readonly string[], binder: Binder): { json: string; path: string[] } {
-  return {
-    json: binder.name(`property_texts[${binder.bind(name, 'String')}]`),
-    path: inside.map((part) => binder.bind(part, 'String')),
-  };
-}
-
-/** The text of what JSON has at a path: SQL of the JSON, then of each part. */
-function jsonText(parts: readonly string[]): string {
-  const path = parts.join(', ');
-  return `multiIf(JSONType(${path}) = 'String', JSONExtractString(${path}), JSONType(${path}) = 'Null', '', JSONExtractRaw(${path}))`;
-}
 
 /** An operand that is a number where its text reads as one. */
 const ofText = (text: string): Operand => ({ text, number: `toFloat64OrNull(${text})` });
@@ -278,74 +247,6 @@ function dateOf(text: string, binder: Binder): string {
 
 const dateAt = (text: string, binder: Binder): string =>
   `fromUnixTimestamp64Milli(${binder.bind(dateMs(text), 'Int64')}, 'UTC')`;
-
-/** An actor with more events than this in one query is refused. */
-const ACTOR_EVENTS_MAX = 1_000_000;
-
-/** Persons are divided by their digests into so many parts, which are sorted separately, on as many cores at most. */
-const BUCKETS = 64;
-
-/** ClickHouse gives fewer groups than this to a single core. */
-const BUCKETS_APART = 'SETTINGS group_by_two_level_threshold = 1';
-
-const TIME = 'toUInt64(toUnixTimestamp64Milli(timestamp))';
-const ARRIVAL = 'toUInt64(toUnixTimestamp64Milli(received_at))';
-
-/** Of events that happened at the same time, their order, and which is which: the arrival, and the place in the request. */
-export const MARK = `bitShiftLeft(${ARRIVAL}, 16) + toUInt16(raw_index)`;
-
-/**
- * An event as one number of 256 bits, the highest first: 64 of its actor; 48 each of its time and its arrival; 16 of its place
- * in the request; 64 of the digest of a text; and 16 of its mask. Sorting many of them puts each actor's events side by side
- * and in order, with all that is looked at of them.
- *
- * @param mask An expression of the type UInt16.
- * @param digest One of the type UInt64.
- */
-export function packed(mask: string, digest: string = NO_DIGEST): string {
-  const late = `bitShiftLeft(${ARRIVAL}, 32) + bitShiftLeft(toUInt64(toUInt16(raw_index)), 16)`;
-  const [high, low] =
-    digest === NO_DIGEST ? ['', ''] : [` + bitShiftRight(${digest}, 48)`, ` + bitShiftLeft(${digest}, 16)`];
-  return `bitShiftLeft(toUInt256(bitShiftLeft(toUInt128(actor), 64) + bitShiftLeft(${TIME}, 16) + bitShiftRight(${ARRIVAL}, 32)), 128)
-  + (bitShiftLeft(toUInt128(${late}${high}), 64)${low} + ${mask})`;
-}
-
-export const actorOf = (event: string): string => `toUInt64(bitShiftRight(${event}, 192))`;
-export const timeOf = (event: string): string => `bitShiftRight(toUInt64(bitShiftRight(${event}, 128)), 16)`;
-export const markOf = (event: string): string => `toUInt64(bitShiftRight(${event}, 80))`;
-export const digestOf = (event: string): string => `toUInt64(bitShiftRight(${event}, 16))`;
-export const maskOf = (event: string): string => `toUInt16(${event})`;
-
-/**
- * A row for each person with its events in order, `packed`.
- *
- * @param rows A SELECT of `actor` and `entry`, an event packed; each event once.
- * @param wanted Conditions for persons, over `packed`.
- */
-export function personArraysSql(rows: string, wanted: readonly string[]): string {
-  const few = `throwIf(length(packed) > ${ACTOR_EVENTS_MAX}, 'actor_too_large') = 0`;
-  return `SELECT packed FROM (${bucketsSql(rows)}) ARRAY JOIN cut AS packed
-WHERE ${[...wanted, few].join('\n  AND ')}`;
-}
-
-/**
- * `cut`: of some of the persons together an array for each. Gathering into a few long arrays and sorting these takes a quarter
- * of the time that it takes to gather into an array for each person.
- */
-function bucketsSql(rows: string): string {
-  const changes = `arrayDifference(arrayMap(x -> ${actorOf('x')}, sorted))`;
-  return `SELECT arraySort(groupArray(entry)) AS sorted, arraySplit((x, change) -> change != 0, sorted, ${changes}) AS cut
-FROM (${rows}) GROUP BY bitAnd(actor, ${BUCKETS - 1}) ${BUCKETS_APART}`;
-}
-
-/** The digest of the empty text, which stands for no value. */
-export const NO_DIGEST = 'toUInt64(0)';
-
-/**
- * The digest of a text as UInt64. Statements that keep a text of each event keep its digest, since numbers are gathered, sorted
- * and compared in a fraction of the time of texts.
- */
-export const digestOfText = (text: string): string => `if(empty(${text}), ${NO_DIGEST}, cityHash64(${text}))`;
 
 /**
  * `digest` and `text` of all different texts that a field has in a time.

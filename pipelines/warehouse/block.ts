@@ -155,6 +155,9 @@ export type EventRow = {
   device_type: string;
   language: string;
   screen_class: string;
+  /** With all its digits. */
+  visit_key: string;
+  arrival: string;
 };
 
 /** A row of the table `inventory` for each element of a submission. */

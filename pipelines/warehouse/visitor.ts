@@ -10,20 +10,25 @@ export interface Place {
   city: string;
 }
 
-/** What a site wants kept of where its visitors are. */
+/** What a site says of its visitors: what it wants kept of where they are, and which domains are its own. */
 export interface KeptPlaces {
   places: (typeof VISITOR_PLACES)[number];
   isCut: boolean;
+  /** The site's further domains: who comes from there comes from nowhere else. */
+  domains: readonly string[];
 }
 
 /** Of a site that says nothing. */
-export const ALL_KEPT: KeptPlaces = { places: 'city', isCut: false };
+export const ALL_KEPT: KeptPlaces = { places: 'city', isCut: false, domains: [] };
 
 /** The same of a site as its settings have it; one that is not known says nothing. */
-export function keptPlaces(site: Pick<Site, 'visitor_places' | 'visitor_addresses'> | undefined): KeptPlaces {
-  if (site === undefined || (!site.visitor_places && !site.visitor_addresses)) return ALL_KEPT;
+export function keptPlaces(
+  site: (Pick<Site, 'visitor_places' | 'visitor_addresses'> & Partial<Pick<Site, 'domains'>>) | undefined,
+): KeptPlaces {
+  const { domains = [] } = site ?? {};
+  if (site === undefined || (!site.visitor_places && !site.visitor_addresses && domains.length === 0)) return ALL_KEPT;
   const places = VISITOR_PLACES.find((one) => one === site.visitor_places) ?? ALL_KEPT.places;
-  return { places, isCut: site.visitor_addresses === 'cut' };
+  return { places, isCut: site.visitor_addresses === 'cut', domains };
 }
 
 export interface Device {

@@ -10,6 +10,7 @@ export const testPhoneHmac = (siteId: string, sha256: string): string => phoneHm
 const NO_VISITOR = {
   ...{ geo_country: '', geo_region: '', geo_city: '' },
   ...{ browser: '', browser_version: '', os: '', os_version: '', device_type: '', language: '', screen_class: '' },
+  ...{ visit_key: '0', arrival: '' },
 };
 
 /** The row of an identified event, without what is told of its visitor. The same event gives the same row whenever it is asked. */

@@ -1,11 +1,13 @@
 // The trace of one event through the pipeline: what is looked up, and what is made of it.
+
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
-import { FIRST_ROW } from '../sql_expressions.ts';
+import { FIRST_ROW } from '../packed_events.ts';
+
 import { type Binder, createBinder, type Statement } from '../statement.ts';
 import { type EventTrace, traceSentences } from './answer.ts';
 
-type Renamed = 'site_id' | 'event_id' | 'timestamp' | 'received_at' | 'arrived_person_id';
+type Renamed = 'site_id' | 'event_id' | 'timestamp' | 'received_at' | 'arrived_person_id' | 'visit_key' | 'arrival';
 /** A row of an event; times in milliseconds since 1970 UTC. Its key is empty where it was not kept. */
 export interface StoredEventRow extends Omit<EventRow, Renamed> {
   happened: number;

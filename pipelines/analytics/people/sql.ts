@@ -3,10 +3,11 @@ import { intervalsUntil, querySpan, SPILLED, spanBefore, startOf, type TimeSpan 
 import { breakdownTextsSql } from '../funnels/levels_sql.ts';
 import type { FunnelPlan } from '../funnels/query.ts';
 import { attemptsSql } from '../funnels/sql.ts';
+import { actorOf, digestOfText, FIRST_ROW, MARK, markOf, timeOf } from '../packed_events.ts';
 import { enteredPathsSql, type PathsPlan, pathsSql } from '../paths.ts';
 import { EXAMPLE_TIME, question } from '../question.ts';
 import { startsAndReturnsSql } from '../retention.ts';
-import { actorOf, allOf, digestOfText, FIRST_ROW, MARK, markOf, textsSql, timeOf } from '../sql_expressions.ts';
+import { allOf, textsSql } from '../sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from '../statement.ts';
 import { digestOfValue, isRestSql, seriesEventsSql } from '../trends/sql.ts';
 import {

@@ -65,20 +65,24 @@ const PROPERTIES = `concat('{"$current_url":"https://shop.example/', ['', 'items
   toString(cityHash64(session, 5) % 200), '","screen_width":', toString(320 + 40 * (visitor % 50)), ',"load_ms":', toString(cityHash64(session, place, 9) % 4000),
   if(name IN ('view_item', 'add_to_cart', 'purchase'), concat(',"sku":"s', toString(cityHash64(session, place, 11) % 5000), '","items":[{"sku":"s', toString(luck), '","quantity":', toString(1 + luck % 3), '}]'), ''), '}')`;
 
+/** Every other visitor's sender tells the sessions; a visit in five came by nothing. */
+const VISIT_KEY = `if(visitor % 2 = 0, bitOr(cityHash64(session, 6), 1), 2 * bitShiftRight(cityHash64(visitor, device), 1))`;
+const ARRIVAL = `['c\nPaid Search\ngoogle\ncpc', 'c\nEmail\nnewsletter\nemail', 'c\nPaid Social\nfacebook\ncpc', '', 'c\nPaid Social\ntiktok\ncpc'][1 + session % 5] || if(session % 5 = 3, '', concat('\nc', toString(cityHash64(session, 5) % 200), '\n'))`;
+
 /**
  * A few visit often and most seldom: the square of an even number. Sessions are in the order of time, events a minute apart.
  */
 function eventsSql(site: string, events: number, from: number, count: number): string {
   const sessions = Math.ceil(events / SESSION_EVENTS);
   return `INSERT INTO event_rows (site_id, event_id, distinct_id, arrived_person_id, event, timestamp, received_at, mode, action_source,
-    caller, email_sha256, city, country, client_ip, client_user_agent, value, currency, order_id, properties, raw_partition, raw_offset, raw_index)
+    caller, email_sha256, city, country, client_ip, client_user_agent, value, currency, order_id, properties, raw_partition, raw_offset, raw_index, visit_key, arrival)
   SELECT '${site}', toString(generateUUIDv4(number)), concat('d', hex(cityHash64(visitor, device))), ${personSql('visitor')}, name,
     fromUnixTimestamp64Milli(at, 'UTC'), fromUnixTimestamp64Milli(at + 300 + luck, 'UTC'), 'online', 'website', 'browser',
     if(visitor % 8 = 0, lower(hex(SHA256(toString(visitor)))), ''), concat('City ', toString(visitor % 400)),
     ['DE', 'FR', 'US', 'GB', 'ES', 'IT', 'NL', 'PL'][1 + visitor % 8], concat('10.', toString(visitor % 256), '.', toString(device), '.', toString(visitor % 251)),
     concat('Mozilla/5.0 (', toString(visitor % 97), ') AppleWebKit/537.36 Chrome/', toString(100 + visitor % 30)),
     if(name = 'purchase', (1 + luck) * 0.37, NULL), if(name = 'purchase', 'EUR', ''), if(name = 'purchase', concat('o', toString(number)), ''),
-    ${PROPERTIES}, number % 12, intDiv(number, 5), number % 5
+    ${PROPERTIES}, number % 12, intDiv(number, 5), number % 5, ${VISIT_KEY}, ${ARRIVAL}
   FROM (SELECT number, intDiv(number, ${SESSION_EVENTS}) AS session, number % ${SESSION_EVENTS} AS place,
       toUInt64(pow(cityHash64(session, 1) / 18446744073709551616., 2) * ${people(events)}) AS visitor, cityHash64(session, 2) % 2 AS device,
       cityHash64(number, 3) % 1000 AS luck, ${NAMES} AS name,

@@ -74,7 +74,7 @@ test('times, texts and numbers come back as they were sent', async () => {
   await insertBlock(database.warehouse, 'event_rows', 'token', rows);
   const found = await rowsOf(
     database,
-    `SELECT * EXCEPT (property_texts) REPLACE (toUnixTimestamp64Milli(timestamp) AS timestamp, toUnixTimestamp64Milli(received_at) AS received_at)
+    `SELECT * EXCEPT (property_texts) REPLACE (toString(visit_key) AS visit_key, toUnixTimestamp64Milli(timestamp) AS timestamp, toUnixTimestamp64Milli(received_at) AS received_at)
      FROM event_rows ORDER BY event_id`,
   );
   expect(found).toEqual(rows);
@@ -117,7 +117,7 @@ test('events in columns make the rows that their values make', async () => {
   const madeAnew = columnarEvents(views, testPhoneHmac).rows.slice(-3);
   await insertBlock(columns.warehouse, 'event_rows', 'block', [...written, ...madeAnew]);
   await insertBlock(json.warehouse, 'event_rows', 'block', entries.map(eventRow));
-  const query = 'SELECT * FROM event_rows ORDER BY event_id';
+  const query = 'SELECT * EXCEPT (visit_key) FROM event_rows ORDER BY event_id';
   const found = await rowsOf(columns, query);
   expect(found).toHaveLength(EVENTS.length);
   expect(found).toEqual(await rowsOf(json, query));
@@ -203,6 +203,69 @@ test.each<[string, Partial<Event>, object]>([
   const told = Object.entries(expected).flatMap(([name, text]) => (text === '' ? [] : [name]));
   expect([...names].sort()).toEqual(told.sort());
 });
+
+const TAGGED = { $session_id: '019a2b3c-0000-7000-8000-000000000001', $current_url: 'https://shop.example/a?x=1' };
+
+test.each<[string, Partial<Event>, object, string, boolean | null]>([
+  ['a page that nothing led to', {}, TAGGED, '', true],
+  [
+    'a search',
+    {},
+    { ...TAGGED, $referrer: 'https://www.google.de/url?q=x' },
+    'r|Organic Search|google|organic||google.de',
+    true,
+  ],
+  ['another page of the site', {}, { ...TAGGED, $referrer: 'https://www.shop.example/b' }, '', true],
+  ['a further domain of the site', {}, { ...TAGGED, $referrer: 'https://tills.example/' }, '', true],
+  [
+    'a campaign',
+    {},
+    { ...TAGGED, utm_source: 'Büro "News"', utm_medium: 'email' },
+    'c|Email|büro "news"|email||',
+    true,
+  ],
+  ['an ad', {}, { ...TAGGED, $current_url: 'https://shop.example/?gclid=a#x' }, 'c|Paid Search|google|cpc||', true],
+  ['a fragment', {}, { ...TAGGED, $current_url: 'https://shop.example/#?gclid=a' }, '', true],
+  [
+    'gtag',
+    {},
+    {
+      ga_session_id: 1_790_000_000,
+      client_id: 'c',
+      page_location: 'https://a.example/',
+      page_referrer: 'https://b.example/',
+    },
+    'r|Referral|b.example|referral||b.example',
+    true,
+  ],
+  ['a browser that tells no session', {}, { $session_id: null }, '', false],
+  ['a till', { caller: 'server', action_source: 'physical_store' }, TAGGED, '', null],
+  ['a server of its own', { caller: 'server', client_user_agent: 'axios/1.7.2' }, TAGGED, '', null],
+  ['a shopper whom a server reports', { caller: 'server' }, TAGGED, '', true],
+  ['a site in offline mode', { mode: 'offline' }, TAGGED, '', null],
+])(
+  'of %s the row says of which visit it is, and how that came',
+  async (_what, changes, properties, arrival, isTold) => {
+    const database = await create.migrated();
+    const entryOf = (json: string): EventEntry => ({
+      event: sampleEvent({ ...belgian, ...changes, properties: json }),
+      ...{ person: null, coordinate: null },
+    });
+    // Written with escapes it is the same.
+    const escaped = JSON.stringify(properties).replaceAll('/', '\\/').replaceAll('ü', '\\u00fc');
+    const locating = { ...belgium(), ofSite: () => ({ ...keptPlaces(undefined), domains: ['tills.example'] }) };
+    const rows = [JSON.stringify(properties), escaped].flatMap(
+      (json) => columnarEvents(viewsOf([entryOf(json)]), testPhoneHmac, locating).rows,
+    );
+    for (const [at, row] of rows.entries()) await insertBlock(database.warehouse, 'event_rows', `block ${at}`, [row]);
+    const found = await rowsOf(
+      database,
+      "SELECT DISTINCT replaceAll(arrival, '\\n', '|') AS told, visit_key != 0 AS isOf, visit_key % 2 AS isTold FROM events",
+    );
+    const told = isTold === null ? { isOf: 0, isTold: 0 } : { isOf: 1, isTold: Number(isTold) };
+    expect(found).toEqual([{ told: arrival, ...told }]);
+  },
+);
 
 test('a block of records from before and after a renewal of places has the place that each had', async () => {
   const database = await create.migrated();

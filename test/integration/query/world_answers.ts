@@ -6,16 +6,25 @@ import { allowed } from './reference/allowed.ts';
 import { correlationByHand } from './reference/correlation.ts';
 import { retentionByHand, topByHand } from './reference/counts.ts';
 import { funnelByHand } from './reference/funnel.ts';
-import { anyCorrelation, anyFunnel, anyLifecycle, anyRetention, anyStickiness, anyTop } from './reference/questions.ts';
+import {
+  anyCorrelation,
+  anyFunnel,
+  anyLifecycle,
+  anyRetention,
+  anyStickiness,
+  anyTop,
+  anyVisits,
+} from './reference/questions.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
 import { untilItsEnd } from './reference/selecting.ts';
 import { anyTrends } from './reference/trend_questions.ts';
 import { trendsByHand } from './reference/trends.ts';
+import { visitsAnswerByHand } from './reference/visits.ts';
 import { QUESTIONS, SEEDS, type WorldSeed } from './worlds_config.ts';
 
 const TIMEOUT_MS = 1_200_000;
 
-type KindName = 'funnel' | 'correlation' | 'trends' | 'retention' | 'stickiness' | 'lifecycle' | 'top';
+type KindName = 'funnel' | 'correlation' | 'trends' | 'retention' | 'stickiness' | 'lifecycle' | 'top' | 'visits';
 
 interface Asked {
   query: object;
@@ -45,6 +54,7 @@ const KINDS = [
   kind('stickiness', anyStickiness, stickinessByHand),
   kind('lifecycle', anyLifecycle, lifecycleByHand),
   kind('top', anyTop, topByHand),
+  kind('visits', anyVisits, visitsAnswerByHand),
 ];
 
 /** Asks the worlds of one generator questions of some kinds, for the tests of one file. */

@@ -38,7 +38,11 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['anywhere', NOT_VIEWERS, 'listDestinations getDeliveryHealth'],
   ['site', NOT_VIEWERS, 'getDestination listAttempts'],
   ['site', OPERATORS, 'createDestination changeDestination deleteDestination testDestination'],
-  ['site', EVERY, 'queryFunnel queryCorrelation queryTrends queryRetention queryStickiness queryLifecycle queryTop'],
+  [
+    'site',
+    EVERY,
+    'queryFunnel queryCorrelation queryTrends queryRetention queryStickiness queryLifecycle queryTop queryVisits',
+  ],
   ['site', EVERY, 'queryPaths querySurvey queryPromo queryForm getRefusals'],
   ['site', NOT_VIEWERS, 'queryLive getEvent'],
   ['site', ANALYSTS, 'queryTimeline queryActors querySql findPerson exportPerson'],

@@ -5,12 +5,12 @@ import {
   campaignRevenue,
   countFigures,
   DIRECT,
-  directQuestion,
   pageName,
   ranked,
   revenueFigures,
-  sourceName,
   viewsQuestion,
+  visitsBy,
+  visitsQuestion,
 } from '#services/dashboard/src/pages/overview/overview_questions.ts';
 import { readTrends } from '#services/dashboard/src/pages/trends/trends_view.tsx';
 import type { Period } from '#services/dashboard/src/period.ts';
@@ -26,9 +26,9 @@ const answer = (counts: Record<string, number>) => ({
 test('pages count whatever their scheme, the most first; what has none is left out', () => {
   const views = answer({ 'https://a.example/x': 3, 'https://a.example/y': 4, '': 9, 'no address': 1 });
   expect(ranked([views, answer({ 'http://a.example/x': 2 })], pageName)).toEqual([
-    { name: 'a.example/x', views: 5 },
-    { name: 'a.example/y', views: 4 },
-    { name: 'no address', views: 1 },
+    { name: 'a.example/x', count: 5 },
+    { name: 'a.example/y', count: 4 },
+    { name: 'no address', count: 1 },
   ]);
 });
 
@@ -41,17 +41,21 @@ test('of addresses the part that tells them apart is asked for, by the second na
   expect(viewsQuestion(period, { property: 'utm_campaign' }).field).toEqual({ property: ['utm_campaign'] });
 });
 
-test('sources are hosts of others, and views that nothing led to', () => {
+test('visits are shown by what is told of them, and those of no campaign are of no campaign', () => {
   const period = { from: 1, to: 2 } as Period;
-  const field = { property: ['$referrer'], part: 'other_host' } as const;
-  expect(viewsQuestion(period, { property: '$referrer', part: 'other_host' }).filters).toEqual([{ field, is: 'set' }]);
-  expect(directQuestion(period).filters).toHaveLength(2);
-  const views = answer({ 'search.example': 5, 'www.shop.example': 9, 'shop.example': 2, 'othershop.example': 1 });
-  expect(ranked([views, answer({ '': 6, $direct: 1 })], sourceName(['shop.example']))).toEqual([
-    { name: DIRECT, views: 7 },
-    { name: 'search.example', views: 5 },
-    { name: 'othershop.example', views: 1 },
+  expect(visitsQuestion(period, 'source', ['purchase'])).toMatchObject({ breakdown: { visit: 'source' } });
+  const figures = { visitors: 1, bounces: 0, page_views: 1, conversions: 0 };
+  const measured = { duration_ms: null, engaged_ms: null, scroll_percent: null };
+  const values = [
+    { value: '', visits: 7, ...figures, ...measured },
+    { value: 'spring', visits: 5, ...figures, ...measured },
+  ];
+  const answer = { visits: 12, ...figures, ...measured, intervals: [], values, other: null };
+  expect(visitsBy(answer, 'source')).toEqual([
+    { name: DIRECT, count: 7 },
+    { name: 'spring', count: 5 },
   ]);
+  expect(visitsBy(answer, 'campaign')).toEqual([{ name: 'spring', count: 5 }]);
 });
 
 const group = (persons: number, measured: number) => {
@@ -88,6 +92,6 @@ test('revenue is compared of as many campaigns as a question may have conditions
   expect(series[0]).toEqual({
     events: ['purchase'],
     measure: { of: 'sum', field: { column: 'value' } },
-    filters: [{ field: { person: { property: ['utm_campaign'] }, seen: 'first' }, is: 'equal', to: ['a'] }],
+    filters: [{ field: { person: { property: ['utm_campaign'] }, seen: 'first' }, is: 'matching', to: '(?i)^a$' }],
   });
 });

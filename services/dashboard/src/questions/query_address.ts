@@ -50,6 +50,7 @@ const PAGES: Readonly<Record<QuestionKind, string | null>> = {
   stickiness: null,
   lifecycle: null,
   top: null,
+  visits: null,
   live: null,
   timeline: null,
   survey: null,

@@ -5,7 +5,7 @@ interface Asked {
   to: number;
   interval?: 'hour' | 'day' | 'week' | 'month';
   compare?: string;
-  breakdown?: object;
+  breakdown?: { visit?: string };
   series?: object[];
   field?: { property: string[] } | { column: string };
 }
@@ -21,7 +21,8 @@ export function withTraffic(
 ): StubApi {
   return api
     .on('POST', /\/trends$/, (body) => trends(body as Asked, currencies))
-    .on('POST', /\/top$/, (body) => top(body as Asked, names));
+    .on('POST', /\/top$/, (body) => top(body as Asked, names))
+    .on('POST', /\/visits$/, (body) => visits(body as Asked));
 }
 
 function trends(
@@ -61,12 +62,24 @@ function figures(from: number, persons: number): Record<'from' | 'events' | 'per
 function top({ field, to }: Asked, names: readonly string[]): object {
   const of: Readonly<Record<string, readonly string[]>> = {
     $current_url: names,
-    $referrer: ['', 'https://search.example/', 'https://news.example/x'],
-    utm_campaign: ['autumn'],
     event: ['page_view', 'view_item', 'add_to_cart', 'purchase'],
   };
   const name = field === undefined ? '' : 'column' in field ? field.column : (field.property[0] ?? '');
   const values = of[name] ?? [];
   const counted = values.map((value, at) => ({ value, events: 12_345 >> at, persons: 10, sum: 0 }));
   return { values: counted, more_values: false, other: null, as_of: to };
+}
+
+function visits({ breakdown, to }: Asked): object {
+  const of: Readonly<Record<string, readonly string[]>> = {
+    channel: ['Direct', 'Organic Search', 'Email'],
+    source: ['', 'google', 'news.example'],
+    campaign: ['', 'autumn'],
+  };
+  const counted = (count: number): object => ({
+    ...{ visits: count, visitors: count, bounces: count >> 1, page_views: 2 * count, conversions: count >> 3 },
+    ...{ duration_ms: 61_000, engaged_ms: null, scroll_percent: null },
+  });
+  const values = (of[breakdown?.visit ?? ''] ?? []).map((value, at) => ({ value, ...counted(12_345 >> at) }));
+  return { ...counted(20_000), intervals: [], values, other: null, as_of: to };
 }

@@ -6,6 +6,7 @@ import type { Selection } from '#pipelines/analytics/question.ts';
 import type { RetentionQuery } from '#pipelines/analytics/retention.ts';
 import type { StickinessQuery } from '#pipelines/analytics/stickiness.ts';
 import type { TopQuery } from '#pipelines/analytics/top.ts';
+import type { VisitsQuery } from '#pipelines/analytics/visits/question.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { anyFilter } from './any_filter.ts';
 import { FROM, NAMES, TO } from './worlds.ts';
@@ -145,4 +146,23 @@ export function anyTop(random: Random): TopQuery {
     filters: maybe(random, 0.3, () => filters(random)),
     limit: maybe(random, 0.3, () => 2),
   }) as TopQuery;
+}
+
+const VISIT_VALUES = [
+  ...(['channel', 'source', 'medium', 'campaign', 'referrer', 'landing_page'] as const),
+  ...(['exit_page', 'device_type', 'geo_country'] as const),
+] as const;
+
+/** A question of visits. */
+export function anyVisits(random: Random): VisitsQuery {
+  return given({
+    ...range(random),
+    interval: maybe(random, 0.5, () => random.pick(['hour', 'day', 'week', 'month'] as const)),
+    breakdown: maybe(random, 0.8, () =>
+      given({ visit: random.pick(VISIT_VALUES), limit: maybe(random, 0.3, () => random.whole(1, 3)) }),
+    ),
+    conversions: maybe(random, 0.3, () => ({ events: [random.pick(NAMES)] })),
+    attention: maybe(random, 0.5, () => random.chance(0.8)),
+    filters: maybe(random, 0.3, () => filters(random)),
+  }) as VisitsQuery;
 }

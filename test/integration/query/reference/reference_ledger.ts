@@ -22,8 +22,25 @@ export interface Deed {
   since: string;
   tags: (string | number | boolean)[];
   items: { sku: string; cost: { net: number } }[];
+  /** What it tells of its visit: whose it is, by a session that its sender tells, or by its browser; null: it is of none. */
+  visit: { key: string; isTold: boolean } | null;
+  /** How its visitor came, where it says so. */
+  arrival: ArrivalTold | null;
+  /** The address of its page, without its query; empty where it has none. */
+  page: string;
+  engagedMs: number;
+  scrolled: number | null;
   /** All events of its person, itself among them, in no order. */
   life: readonly Deed[];
+}
+
+export interface ArrivalTold {
+  isCampaign: boolean;
+  channel: string;
+  source: string;
+  medium: string;
+  campaign: string;
+  referrer: string;
 }
 
 /** What a site's people did, in no order. */

@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { IdentityLink } from '#schemas/records.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
-import type { Deed, Ledger } from './reference_ledger.ts';
+import type { ArrivalTold, Deed, Ledger } from './reference_ledger.ts';
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
@@ -76,6 +77,16 @@ function link(distinctId: string, target: string, version: number): IdentityLink
   return { site_id: SITE, kind: 'person', person_id, target, first_seen: FROM - DAY_MS, version };
 }
 
+/** By names that senders have for the same: of few events by another one. */
+function visitProperties({ page, engagedMs, scrolled, index }: Deed): object {
+  const address = page === '' ? {} : { [index % 3 === 2 ? 'page_location' : '$current_url']: `${page}?q=${index}` };
+  return {
+    ...address,
+    ...(engagedMs > 0 && { engagement_time_msec: engagedMs }),
+    ...(scrolled !== null && { percent_scrolled: scrolled }),
+  };
+}
+
 /** A row of what happened, as it came from a device under the person known then. */
 function rowOf(
   deed: Deed,
@@ -95,17 +106,64 @@ function rowOf(
       action_source: deed.source,
       country: deed.country,
       value: deed.value,
-      properties: JSON.stringify(properties),
+      properties: JSON.stringify({ ...visitProperties(deed), ...properties }),
     }),
   });
-  return { ...row, geo_country: deed.country, device_type: deviceOf(deed) };
+  const { arrival } = deed;
+  return {
+    ...row,
+    geo_country: deed.country,
+    device_type: deviceOf(deed),
+    visit_key: visitKeyOf(deed.visit),
+    arrival:
+      arrival === null
+        ? ''
+        : [
+            arrival.isCampaign ? 'c' : 'r',
+            ...[arrival.channel, arrival.source, arrival.medium, arrival.campaign, arrival.referrer],
+          ].join('\n'),
+  };
+}
+
+const TOLD: readonly (Omit<ArrivalTold, 'isCampaign'> & { sign: 'c' | 'r' })[] = [
+  told('c', 'Paid Search', 'google', 'cpc', 'spring', ''),
+  told('c', 'Email', 'newsletter', 'email', 'summer', 'mail.example'),
+  told('r', 'Organic Search', 'google', 'organic', '', 'google.com'),
+  told('r', 'Referral', 'blog.example', 'referral', '', 'blog.example'),
+];
+
+function told(sign: 'c' | 'r', channel: string, source: string, medium: string, campaign: string, referrer: string) {
+  return { sign, channel, source, medium, campaign, referrer };
+}
+
+/** What an event tells of its visit. Events of tills are of none; some senders tell sessions, and some of these mix them up. */
+function visitParts(random: Random, browser: string, { source, at }: { source: string; at: number }) {
+  const isOf = source === 'website' && !random.chance(0.05);
+  const tells = Number.parseInt(createHash('md5').update(browser).digest('hex').slice(0, 4), 16) % 3 === 0;
+  const hour = Math.floor(at / (random.chance(0.1) ? HOUR_MS : 6 * HOUR_MS));
+  const came = isOf && random.chance(0.15) ? random.pick(TOLD as [(typeof TOLD)[number], ...typeof TOLD]) : null;
+  return {
+    visit: isOf ? { key: tells ? `${browser} ${hour}` : browser, isTold: tells } : null,
+    arrival: came === null ? null : { ...came, isCampaign: came.sign === 'c' },
+    page: random.chance(0.8) ? `https://shop.example/${random.pick(['', 'mug', 'kettle', 'cart'])}` : '',
+    engagedMs: random.chance(0.3) ? random.whole(0, 90_000) : 0,
+    scrolled: random.chance(0.3) ? random.whole(1, 100) : null,
+  };
+}
+
+/** A visit's key as the rows have it: odd where the sender tells sessions. */
+function visitKeyOf(visit: Deed['visit']): string {
+  if (visit === null) return '0';
+  const digest = createHash('sha256').update(visit.key).digest().readBigUInt64LE();
+  return String(visit.isTold ? digest | 1n : (digest >> 1n) << 1n);
 }
 
 /** The device of an event, which says nothing else of it; of some none is known. */
 export const deviceOf = ({ size }: Pick<Deed, 'size'>): string => ['desktop', 'mobile', ''][size % 3] ?? '';
 
 /** What happened, but for its place among the rest. */
-type Drawn = Omit<Deed, 'life' | 'arrivedAt' | 'index'>;
+type Drawn = Omit<Deed, 'life' | 'arrivedAt' | 'index' | VisitPart>;
+type VisitPart = keyof ReturnType<typeof visitParts>;
 
 /** A world of about `count` events; the same seed is the same world. */
 export const makeWorld = (seed: number, count: number): World =>
@@ -163,9 +221,11 @@ function evenLife(random: Random, person: EvenPerson): [Deed, EventRow][] {
     // Each request of a person arrives at a time of its own, some of them days late.
     if (!together) arrivedAt = Math.max(arrivedAt + 1, at + random.whole(0, random.chance(0.05) ? 6 * DAY_MS : 3_000));
     index = together ? index + 1 : 0;
-    const deed = { ...evenDeed(random, person.id, `${person.id}-${number}`, at), arrivedAt, index, life };
+    const drawn = evenDeed(random, person.id, `${person.id}-${number}`, at);
+    const device = evenDevice(random, person, drawn);
+    const deed = { ...drawn, ...visitParts(random, device.distinctId, drawn), arrivedAt, index, life };
     life.push(deed);
-    return [deed, evenRow(random, person, deed)];
+    return [deed, evenRow(random, device, deed)];
   });
 }
 
@@ -196,11 +256,12 @@ function some<Item>(random: Random, make: () => Item): Item[] {
 }
 
 /** A sale at the till comes with the browser's id, or under one of its own that the e-mail leads to the person. */
-function evenRow(random: Random, { id, devices }: EvenPerson, deed: Deed): EventRow {
+function evenDevice(random: Random, { id, devices }: EvenPerson, deed: Drawn): Device {
   const tillOnly = deed.source === 'physical_store' && random.chance(0.5);
-  const { distinctId, arrivesAs } = tillOnly
-    ? { distinctId: `till-${deed.id}`, arrivesAs: id }
-    : random.pick(devices as [Device, ...Device[]]);
+  return tillOnly ? { distinctId: `till-${deed.id}`, arrivesAs: id } : random.pick(devices as [Device, ...Device[]]);
+}
+
+function evenRow(random: Random, { distinctId, arrivesAs }: Device, deed: Deed): EventRow {
   const { campaign, plan, size, margin, street, since, tags, items } = deed;
   const properties = { utm: { campaign }, plan, size, margin, paid: plan === 'paid', street, since, tags, items };
   const came = { distinctId, person: arrivesAs, partition: random.whole(0, 11), offset: random.whole(0, 100_000) };
@@ -287,9 +348,11 @@ function unevenLife(random: Random, person: UnevenPerson): [Deed, EventRow][] {
     });
     arrivedAt = Math.max(arrivedAt + 1, clock + random.pick([0, 5, HOUR_MS]));
     for (const [index, at] of (person.tellsBackwards ? times.toReversed() : times).entries()) {
-      const deed = { ...unevenDeed(random, person, made.length, at), arrivedAt, index, life };
+      const drawn = unevenDeed(random, person, made.length, at);
+      const distinctId = random.pick(person.distinctIds as [string, ...string[]]);
+      const deed = { ...drawn, ...visitParts(random, distinctId, drawn), arrivedAt, index, life };
       life.push(deed);
-      made.push([deed, unevenRow(random, person, deed)]);
+      made.push([deed, unevenRow(random, person, distinctId, deed)]);
     }
   }
   return made;
@@ -336,8 +399,7 @@ function mostlyLeftOut(random: Random, deed: Deed): object {
   return Object.fromEntries(Object.entries(said).filter(isSaid));
 }
 
-function unevenRow(random: Random, { id, distinctIds }: UnevenPerson, deed: Deed): EventRow {
-  const distinctId = random.pick(distinctIds);
+function unevenRow(random: Random, { id }: UnevenPerson, distinctId: string, deed: Deed): EventRow {
   const place = { partition: random.whole(0, 2), offset: random.whole(0, 9) };
   // What came before the link arrived under a person of its own, and what came after it under this one.
   const person = random.chance(0.5) ? id : basePersonId(SITE, distinctId);

@@ -159,6 +159,7 @@ const VIEWS: { readonly [Kind in keyof Questions]: ComponentType<AnswerViewProps
   paths: PathsView,
   correlation: null,
   stickiness: null,
+  visits: null,
   lifecycle: null,
   top: null,
   live: null,

@@ -1,5 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
+import type { VisitValue } from '#pipelines/analytics/visits/visit_values.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { ask, sentenceOf } from '../../api/request.ts';
 import { type Asked, useQuery } from '../../api/use_answer.ts';
@@ -178,19 +179,18 @@ function FigureText({ figure: { name, total, before, values, currency } }: { fig
 
 const SHOWN_MAX = 10;
 
+const SOURCES: readonly { id: VisitValue; label: string }[] = [
+  { id: 'channel', label: 'Channels' },
+  { id: 'source', label: 'Sources' },
+  { id: 'campaign', label: 'Campaigns' },
+];
+
 function Rankings(props: PartProps) {
-  const [source, setSource] = useState('referrers');
+  const [source, setSource] = useState<string>('channel');
   const [pages, otherPages] = [
     useViews(props, { property: '$current_url', part: 'page' }),
     useViews(props, { property: 'page_location', part: 'page', unlessSet: '$current_url' }),
   ];
-  const [referrers, otherReferrers] = [
-    useViews(props, { property: '$referrer', part: 'other_host' }),
-    useViews(props, { property: 'page_referrer', part: 'other_host', unlessSet: '$referrer' }),
-  ];
-  const direct = useDirect(props);
-  const domains = props.site?.domains;
-  const nameOfSource = useMemo(() => overview.sourceName(domains ?? []), [domains]);
   return (
     <div class="columns">
       <Panel title="Top pages">
@@ -206,57 +206,57 @@ function Rankings(props: PartProps) {
           label="Sources"
           chosen={source}
           onChosen={setSource}
-          tabs={[
-            {
-              id: 'referrers',
-              label: 'Referring sites',
-              content: () => (
-                <Ranking
-                  what="Source"
-                  asked={[referrers, otherReferrers, direct]}
-                  nameOf={nameOfSource}
-                  empty="No page views in this period"
-                />
-              ),
-            },
-            { id: 'campaigns', label: 'Campaigns', content: () => <Campaigns {...props} /> },
-          ]}
+          tabs={SOURCES.map(({ id, label }) => ({
+            id,
+            label,
+            content: () => <Visits key={id} {...props} visit={id} what={label.slice(0, -1)} />,
+          }))}
         />
       </Panel>
     </div>
   );
 }
 
+/** Visits by how they came, asked when somebody looks, and of campaigns the way to what the people whom they brought bought. */
+function Visits({ siteId, site, period, visit, what }: PartProps & { visit: VisitValue; what: string }) {
+  const conversions = overview.conversionsOf(site);
+  const asked = useQuery(
+    `${siteId} ${period.from} ${period.lastDay} ${visit} ${conversions.join()}`,
+    (signal) => ask(siteId, 'visits', overview.visitsQuestion(period, visit, conversions), signal),
+    overview.EVERY_MS,
+  );
+  const rows = useMemo(() => (asked.value === null ? [] : overview.visitsBy(asked.value, visit)), [asked.value, visit]);
+  return (
+    <Shown asked={asked} lines={SHOWN_MAX}>
+      {() =>
+        rows.length === 0 ? (
+          <Empty title={visit === 'campaign' ? 'No visits with a campaign' : 'No visits in this period'} />
+        ) : (
+          <div class="stack">
+            <RankedBars what={what} counted="Visits" rows={rows} />
+            {visit === 'campaign' && (
+              <p>
+                <a
+                  class="button small"
+                  href={revenueAddress(
+                    siteId,
+                    rows.map(({ name }) => name),
+                  )}
+                >
+                  Compare revenue
+                </a>
+              </p>
+            )}
+          </div>
+        )
+      }
+    </Shown>
+  );
+}
+
 function useViews({ siteId, period }: PartProps, by: overview.ViewsBy): Asked<TopAnswer> {
   const key = `${siteId} ${period.from} ${period.lastDay} ${by.property}`;
   return useQuery(key, (signal) => ask(siteId, 'top', overview.viewsQuestion(period, by), signal), overview.EVERY_MS);
-}
-
-/** Page views that nothing led to. */
-function useDirect({ siteId, period }: PartProps): Asked<TopAnswer> {
-  const key = `${siteId} ${period.from} ${period.lastDay}`;
-  return useQuery(key, (signal) => ask(siteId, 'top', overview.directQuestion(period), signal), overview.EVERY_MS);
-}
-
-const valueName = (value: string): string | null => value || null;
-
-/** The campaigns by page views, asked when somebody looks, and the way to what the people whom they brought bought. */
-function Campaigns(props: PartProps) {
-  const { siteId } = props;
-  const asked = useViews(props, { property: 'utm_campaign' });
-  const names = overview.ranked(asked.value === null ? [] : [asked.value], valueName).map(({ name }) => name);
-  return (
-    <div class="stack">
-      <Ranking what="Campaign" asked={[asked]} nameOf={valueName} empty="No page views with utm_campaign" />
-      {names.length > 0 && (
-        <p>
-          <a class="button small" href={revenueAddress(siteId, names)}>
-            Compare revenue
-          </a>
-        </p>
-      )}
-    </div>
-  );
 }
 
 const revenueAddress = (siteId: string, campaigns: readonly string[]): string =>
@@ -277,13 +277,15 @@ function Ranking({ what, asked, nameOf, empty }: RankingProps) {
   if (first === undefined) return <Empty title={empty} />;
   return (
     <Shown asked={first} lines={SHOWN_MAX}>
-      {() => (rows.length === 0 ? <Empty title={empty} /> : <RankedBars what={what} rows={rows} />)}
+      {() =>
+        rows.length === 0 ? <Empty title={empty} /> : <RankedBars what={what} counted="Page views" rows={rows} />
+      }
     </Shown>
   );
 }
 
-function RankedBars({ what, rows }: { what: string; rows: readonly overview.Ranked[] }) {
-  const most = rows[0]?.views ?? 1;
+function RankedBars({ what, counted, rows }: { what: string; counted: string; rows: readonly overview.Ranked[] }) {
+  const most = rows[0]?.count ?? 1;
   const nameOf = (name: string) => (
     <span class="cut" title={name}>
       {name}
@@ -293,11 +295,9 @@ function RankedBars({ what, rows }: { what: string; rows: readonly overview.Rank
     <>
       <p class="bars-head muted small">
         <span>{what}</span>
-        <span>Page views</span>
+        <span>{counted}</span>
       </p>
-      <Bars
-        bars={rows.map(({ name, views }) => ({ key: name, name: nameOf(name), share: views / most, count: views }))}
-      />
+      <Bars bars={rows.map(({ name, count }) => ({ key: name, name: nameOf(name), share: count / most, count }))} />
     </>
   );
 }

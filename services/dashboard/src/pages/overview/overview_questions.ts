@@ -1,7 +1,9 @@
-import type { AddressPart, Filter } from '#pipelines/analytics/filters.ts';
+import type { AddressPart } from '#pipelines/analytics/filters.ts';
 import type { TopAnswer, TopQuery } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
+import type { VisitsAnswer, VisitsQuery } from '#pipelines/analytics/visits/question.ts';
+import type { VisitValue } from '#pipelines/analytics/visits/visit_values.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { queryCalendar } from '../../calendar.ts';
 import type { Period } from '../../period.ts';
@@ -55,7 +57,8 @@ export function campaignRevenue(campaigns: readonly string[]): object {
   const measure = { of: 'sum', field: { column: 'value' } };
   const series = campaigns.slice(0, CAMPAIGNS_MAX).map((name) => ({
     ...{ events: ['purchase'], measure },
-    filters: [{ field: first, is: 'equal', to: [name] }],
+    // Visits have campaigns in small letters, however links were written.
+    filters: [{ field: first, is: 'matching', to: `(?i)^${name.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')}$` }],
   }));
   return { series, breakdown: { fields: [{ column: 'currency' }], limit: CURRENCIES_MAX } };
 }
@@ -88,34 +91,24 @@ export interface ViewsBy {
 export function viewsQuestion({ from, to }: Period, { property, part, unlessSet }: ViewsBy): TopQuery {
   const field = { property: [property], ...(part === undefined ? {} : { part }) };
   const common = { from, to, events: ['page_view'], field, limit: VALUES_MAX };
-  const filters: Filter[] = [];
-  if (unlessSet !== undefined) filters.push({ field: { property: [unlessSet] }, is: 'not_set' });
-  // The site's own hosts are no source; what has no referrer at all is asked for apart.
-  if (part === 'other_host') filters.push({ field, is: 'set' });
-  return filters.length === 0 ? common : { ...common, filters };
+  if (unlessSet === undefined) return common;
+  return { ...common, filters: [{ field: { property: [unlessSet] }, is: 'not_set' }] };
 }
 
-/** What posthog-js writes for a referrer where there is none. */
-const NO_REFERRER = '$direct';
+/** Visits by what is told of how they came. */
+export const visitsQuestion = ({ from, to }: Period, visit: VisitValue, conversions: string[]): VisitsQuery => ({
+  ...{ from, to, conversions: { events: conversions } },
+  breakdown: { visit, limit: VALUES_SHOWN },
+});
+
+/** Of visits that came by nothing that is known. */
 export const DIRECT = 'Direct / none';
 
-/** Page views that came from no other page: their referrer, if any, has no host. */
-export function directQuestion({ from, to }: Period): TopQuery {
-  const field = { property: ['$referrer'], part: 'host' as const };
-  const filters: Filter[] = [
-    { field, is: 'not_set' },
-    { field: { property: ['page_referrer'] }, is: 'not_set' },
-  ];
-  return { from, to, events: ['page_view'], field, filters, limit: VALUES_MAX };
-}
-
-/** What a host, or no referrer, is called among the sources; null for one of the site's own domains. */
-export const sourceName =
-  (domains: readonly string[]): ((value: string) => string | null) =>
-  (value) => {
-    if (value === '' || value === NO_REFERRER) return DIRECT;
-    return domains.some((domain) => value === domain || value.endsWith(`.${domain}`)) ? null : value;
-  };
+/** Visits by value, the most first. Of campaigns those that have none are left out, which are no campaign. */
+export const visitsBy = ({ values }: VisitsAnswer, visit: VisitValue): Ranked[] =>
+  values
+    .filter(({ value }) => value !== '' || visit !== 'campaign')
+    .map(({ value, visits }) => ({ name: value || DIRECT, count: visits }));
 
 /** A figure of the overview: over the whole period, by interval, and of the time before. */
 export interface Figure {
@@ -171,7 +164,7 @@ function figureOf(name: string, group: Group, of: 'events' | 'persons' | 'measur
 
 export interface Ranked {
   name: string;
-  views: number;
+  count: number;
 }
 
 /** Views by what a function makes of each value, the most first; null leaves a value out. */
@@ -181,7 +174,7 @@ export function ranked(answers: readonly TopAnswer[], nameOf: (value: string) =>
     const name = nameOf(value);
     if (name !== null) views.set(name, (views.get(name) ?? 0) + events);
   }
-  return [...views].map(([name, count]) => ({ name, views: count })).sort((a, b) => b.views - a.views);
+  return [...views].map(([name, count]) => ({ name, count })).sort((a, b) => b.count - a.count);
 }
 
 /** Host and path of the address of a page; what is no address stays as it is. */
