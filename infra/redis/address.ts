@@ -72,6 +72,13 @@ export function readRedisAddress(url: string, isCluster = false): RedisAddress {
   return { kind: 'cluster', ...login, nodes };
 }
 
+/** Whether two addresses are of the same servers; an empty one is of none. @throws RedisAddressError */
+export function leadsToSame(first: string, second: string): boolean {
+  if (first === '' || second === '') return false;
+  const [one, other] = [readRedisAddress(first), readRedisAddress(second)];
+  return JSON.stringify(one.nodes) === JSON.stringify(other.nodes);
+}
+
 function nodeOf(text: string, defaultPort: number): RedisNode {
   const { host, port } = NODE.exec(text)?.groups ?? {};
   if (host === undefined) throw new RedisAddressError('not a host and port');

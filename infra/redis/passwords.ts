@@ -6,11 +6,31 @@ import type { Server } from './connection.ts';
 
 const digestOf = (password: string): string => hash('sha256', password);
 
-/** The digests of the passwords by which a user may sign in; null where there is no such user. */
-async function digestsOf(server: Server, user: string): Promise<readonly string[] | null> {
+interface User {
+  digests: readonly string[];
+  /** Signs in by any password. */
+  isOpen: boolean;
+}
+
+/** By what a user may sign in; null where there is no such user. */
+async function userAt(server: Server, user: string): Promise<User | null> {
   const answer = (await withRedisErrors(server.acl('GETUSER', user))) as readonly unknown[] | null;
   if (answer === null) return null;
-  return answer[answer.indexOf('passwords') + 1] as readonly string[];
+  const field = (name: string) => answer[answer.indexOf(name) + 1] as readonly string[];
+  return { digests: field('passwords'), isOpen: field('flags').includes('nopass') };
+}
+
+/** Whom a new password would shut out: the user signs in by any, or by none. */
+class RedisUserOpenError extends Error {
+  readonly code = 'redis_user_nopass';
+}
+
+/** @throws RedisUserOpenError where one of these users has `nopass`, which a first password would end */
+export async function refuseOpenUsers(servers: readonly Server[], users: readonly string[]): Promise<void> {
+  for (const server of servers)
+    for (const user of users)
+      if ((await userAt(server, user))?.isOpen === true)
+        throw new RedisUserOpenError(`Redis lets ${user} in by any password (nopass): give it one first`);
 }
 
 /** How many passwords each of these users has, the most at any of the servers; those that there are not are absent. */
@@ -19,8 +39,8 @@ export async function passwordCounts(
   users: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const found = users.map(async (user): Promise<[string, number][]> => {
-    const all = await Promise.all(servers.map((server) => digestsOf(server, user)));
-    return all.includes(null) ? [] : [[user, Math.max(...all.map((digests) => digests?.length ?? 0))]];
+    const all = await Promise.all(servers.map((server) => userAt(server, user)));
+    return all.includes(null) ? [] : [[user, Math.max(...all.map((one) => one?.digests.length ?? 0))]];
   });
   return new Map((await Promise.all(found)).flat());
 }
@@ -42,18 +62,14 @@ export async function signsIn(server: Server, user: string, password: string): P
   }
 }
 
-/** Lets users sign in by these passwords as well. Only digests are sent. */
+/** Lets users sign in by these passwords as well, until the servers end: see saveUsers. Only digests are sent. */
 export async function addPasswords(
   servers: readonly Server[],
   passwords: Readonly<Record<string, string>>,
 ): Promise<void> {
-  // Where that cannot be, nothing is changed.
-  for (const server of servers) await saveUsers(server);
-  for (const server of servers) {
+  for (const server of servers)
     for (const [user, password] of Object.entries(passwords))
       await withRedisErrors(server.acl('SETUSER', user, `#${digestOf(password)}`));
-    await saveUsers(server);
-  }
 }
 
 /** Ends every other password of these users. Connections that are open go on. */
@@ -63,28 +79,35 @@ export async function keepOnlyPasswords(
 ): Promise<void> {
   for (const server of servers) {
     for (const [user, password] of Object.entries(passwords)) {
-      const others = (await digestsOf(server, user))?.filter((digest) => digest !== digestOf(password)) ?? [];
+      const others = (await userAt(server, user))?.digests.filter((digest) => digest !== digestOf(password)) ?? [];
       if (others.length > 0)
         await withRedisErrors(server.acl('SETUSER', user, ...others.map((digest) => `!${digest}`)));
     }
-    await saveUsers(server);
   }
 }
 
-/** The users are in no file: they are as before when it starts again. */
+/** The file of the users does not have them as they are: a restart would bring back what was before. */
 class RedisUsersNotSavedError extends Error {
   readonly code = 'redis_users_not_saved';
 }
 
-/** Has a server keep its users in the file that it read them from. @throws RedisUsersNotSavedError where there is none */
-async function saveUsers(server: Server): Promise<void> {
-  try {
-    await server.acl('SAVE');
-  } catch {
-    // Without a file of users they may be part of its settings.
+/** What a server answers to ACL SAVE whose users are part of its settings; any other failure is one of its file of users. */
+const WITHOUT_FILE = /not configured to use an ACL file/;
+
+/** Has the servers keep their users in the files that they read them from. @throws RedisUsersNotSavedError where one does not */
+export async function saveUsers(servers: readonly Server[]): Promise<void> {
+  for (const server of servers) {
+    const inFile = await server.acl('SAVE').then(
+      () => true,
+      (cause: Error) => {
+        if (WITHOUT_FILE.test(cause.message)) return false;
+        throw new RedisUsersNotSavedError('Redis could not write its file of users (ACL SAVE)', { cause });
+      },
+    );
+    if (inFile) continue;
     await server.config('REWRITE').catch((cause: unknown) => {
-      const why = 'Redis has neither a file of users (aclfile) nor one of settings: a restart would bring back the old';
-      throw new RedisUsersNotSavedError(why, { cause });
+      const why = 'without a file of users (aclfile) they are in that of its settings, which Redis could not write';
+      throw new RedisUsersNotSavedError(`${why} (CONFIG REWRITE)`, { cause });
     });
   }
 }

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
-import { readRedisAddress } from '#infra/redis/address.ts';
+import { leadsToSame, readRedisAddress } from '#infra/redis/address.ts';
 
 /** The parts whose users have passwords. */
 export const LOGIN_PARTS = ['kafka', 'redis', 'clickhouse'] as const;
@@ -21,13 +21,23 @@ const DIGEST_CHARS = 4;
 export const loginDigest = (part: LoginPart, user: string, password: string): string =>
   hash('sha256', JSON.stringify([part, user, password]), 'hex').slice(0, DIGEST_CHARS);
 
+/** What of a process's settings has logins; `sqlUrl` and `analystsUrl` are further users of ClickHouse that control has. */
+interface LoginSettings {
+  parts: Partial<Pick<PartsConfig, 'kafka' | 'redisUrl' | 'redisSecondaryUrl' | 'clickhouseUrl'>>;
+  sqlUrl?: string | null;
+  analystsUrl?: string | null;
+}
+
 /** The logins of a process's settings; where it has none, or has no such part, there is nothing to tell. */
-export function loginsIn(parts: Partial<Pick<PartsConfig, 'kafka' | 'redisUrl' | 'clickhouseUrl'>>): Login[] {
-  const { kafka, redisUrl, clickhouseUrl } = parts;
+export function loginsIn({ parts, sqlUrl = null, analystsUrl = null }: LoginSettings): Login[] {
+  const { kafka, redisUrl = '', redisSecondaryUrl, clickhouseUrl = null } = parts;
+  const isSame = redisSecondaryUrl && leadsToSame(redisUrl, redisSecondaryUrl);
   const all = [
     ['kafka', kafka?.sasl ?? null],
-    ['redis', redisUrl === undefined ? null : readRedisAddress(redisUrl)],
-    ['clickhouse', clickhouseUrl === undefined ? null : readClickhouseLogin(clickhouseUrl)],
+    ...[redisUrl, isSame ? redisSecondaryUrl : ''].map((url) => ['redis', url ? readRedisAddress(url) : null] as const),
+    ...[clickhouseUrl, sqlUrl, analystsUrl].map(
+      (url) => ['clickhouse', url ? readClickhouseLogin(url) : null] as const,
+    ),
   ] as const;
   return all.flatMap(([part, login]) => {
     const { username = 'default', password = '' } = login ?? {};

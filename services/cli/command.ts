@@ -7,7 +7,7 @@ import type { IdentitySettings } from '#infra/secrets/seal.ts';
 import { type ControlClient, pathOf, type Query } from '#services/control_api/client.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
-import type { PasswordChanges } from './passwords.ts';
+import type { PasswordChanges } from './password/password_commands.ts';
 
 /** The arguments of one command, read and known to be complete. */
 export interface Arguments {

@@ -21,7 +21,7 @@ import {
   readLocalFile,
   readReadyFile,
 } from './local_folder.ts';
-import type { PasswordChanges } from './passwords.ts';
+import type { PasswordChanges } from './password/password_commands.ts';
 import { objectIn } from './read.ts';
 import { type CliPorts, runCli } from './run_cli.ts';
 import type { StatusPorts } from './status/status.ts';
@@ -128,9 +128,11 @@ async function openDoctor(): Promise<Section[]> {
 }
 
 async function openPasswords(): Promise<PasswordChanges> {
-  const { passwordChanges } = await import('./change_passwords.ts');
+  const { passwordChanges } = await import('./password/change_passwords.ts');
   return passwordChanges({
     env: environment(),
+    clock: { elapsedMs: () => performance.now(), sleep },
+    nowMs: Date.now,
     async metricsOf(url) {
       const answer = await fetched(url);
       return answer?.status === 200 ? answer.body : null;

@@ -20,7 +20,7 @@ import { doctorReport, type Section } from './doctor/doctor.ts';
 import { exportCommands } from './export.ts';
 import { importCommands } from './import/import_commands.ts';
 import { identityCommands, keyCommands } from './keys.ts';
-import { passwordCommands } from './passwords.ts';
+import { passwordCommands } from './password/password_commands.ts';
 import { accessCommands } from './persons.ts';
 import { personCommands, queryCommands } from './query.ts';
 import { deadCommands, replayCommands } from './redelivery.ts';

@@ -12,14 +12,17 @@ import { createLogger } from '#infra/log/logger.ts';
 import { mastersOf } from '#infra/redis/client.ts';
 import { createRedis, nodesOf, type Server } from '#infra/redis/connection.ts';
 import * as redis from '#infra/redis/passwords.ts';
-import { asLogin, type LoginPart } from '#infra/rights/logins.ts';
+import { asLogin } from '#infra/rights/logins.ts';
 
 /** Passwords by user. */
 export type Passwords = Readonly<Record<string, string>>;
 
 /** A part as one who may manage its users. */
 export interface PasswordKeeper {
-  /** How many passwords each of these users may sign in with; those that there are not are absent. */
+  /**
+   * How many passwords each of these users may sign in with; those that there are not are absent. Rejects where one signs in by
+   * any password.
+   */
   counts(users: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Whether every server lets a user in by a password. */
   signsIn(user: string, password: string): Promise<boolean>;
@@ -27,8 +30,12 @@ export interface PasswordKeeper {
   add(passwords: Passwords): Promise<void>;
   /** Ends all other passwords of these users. */
   keepOnly(passwords: Passwords): Promise<void>;
+  /** Rejects where what was changed would not outlive a restart of the part. */
+  persist(): Promise<void>;
   close(): Promise<void>;
 }
+
+const outlivesRestart = async (): Promise<void> => undefined;
 
 /** The part does not let a user in by a password that it was given. */
 class PasswordNotTakenError extends Error {
@@ -41,8 +48,13 @@ const POLL_MS = 250;
 
 /** Lets users in by new passwords beside the old; safe to repeat. @throws PasswordNotTakenError where they are not let in */
 export async function addBeside(keeper: PasswordKeeper, passwords: Passwords): Promise<void> {
+  // Where that cannot be, nothing is changed; an earlier attempt may have added them and failed then.
+  await keeper.persist();
   const refused = await refusedOf(keeper, passwords);
-  if (Object.keys(refused).length > 0) await keeper.add(refused);
+  if (Object.keys(refused).length > 0) {
+    await keeper.add(refused);
+    await keeper.persist();
+  }
   const deadlineMs = performance.now() + TAKEN_MS_MAX;
   for (let left = refused; ; await sleep(POLL_MS)) {
     left = await refusedOf(keeper, left);
@@ -77,13 +89,21 @@ export async function redisKeeper({ redisUrl, redisCluster }: RedisParts): Promi
     throw error;
   }
   return {
-    counts: (users) => redis.passwordCounts(servers, users),
+    async counts(users) {
+      await redis.refuseOpenUsers(servers, users);
+      return redis.passwordCounts(servers, users);
+    },
     async signsIn(user, password) {
       for (const server of servers) if (!(await redis.signsIn(server, user, password))) return false;
       return true;
     },
     add: (passwords) => redis.addPasswords(servers, passwords),
-    keepOnly: (passwords) => redis.keepOnlyPasswords(servers, passwords),
+    async keepOnly(passwords) {
+      await redis.refuseOpenUsers(servers, Object.keys(passwords));
+      await redis.keepOnlyPasswords(servers, passwords);
+      await redis.saveUsers(servers);
+    },
+    persist: () => redis.saveUsers(servers),
     close: async () => connection.disconnect(),
   };
 }
@@ -118,6 +138,7 @@ export function kafkaKeeper(admin: KafkaConfig, listener: KafkaConfig, mechanism
         kafka,
         Object.keys(passwords).map((user) => ({ user, mechanism: otherMechanism(mechanism) })),
       ),
+    persist: outlivesRestart,
     close: async () => undefined,
   };
 }
@@ -138,6 +159,7 @@ export function clickhouseKeeper({ clickhouseUrl, clickhouseCluster }: Clickhous
     signsIn: (user, password) => warehouseLetsIn(clickhouseUrl, user, password),
     add: (passwords) => clickhouse.addPasswords(warehouse, clickhouseCluster, passwords),
     keepOnly: (passwords) => clickhouse.keepOnlyPasswords(warehouse, clickhouseCluster, passwords),
+    persist: outlivesRestart,
     close: () => warehouse.close(),
   };
 }
@@ -158,14 +180,4 @@ async function warehouseLetsIn(address: string, user: string, password: string):
     }
   }
   return true;
-}
-
-/** In the folder of everything local: what `svc password rotate` asks of `npm start`, and how far that is. */
-export const ROTATION_FILE = 'rotation.json';
-
-export interface LocalRotation {
-  part: LoginPart;
-  state: 'asked' | 'running' | 'done' | 'failed';
-  /** What is done now, or why it failed. */
-  says: string;
 }

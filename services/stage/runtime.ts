@@ -120,7 +120,7 @@ async function start(
     'As whom the process signs in, and the beginning of a digest of its password',
     [...['part', 'user', 'digest']],
   );
-  for (const one of loginsIn(config.parts)) login.set({ ...one }, 1);
+  for (const one of loginsIn(config)) login.set({ ...one }, 1);
   const parts = createPartStates(logger, metrics, monotonicMs);
   let hasStarted = false;
   const metricsPort = await serveMetrics(config, metrics, () => ({

@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type StaticDecode, type TProperties, Type } from 'typebox';
 import { firstEndMs, readCertificate } from '#infra/certificates.ts';
-import { readClickhouseAddress } from '#infra/clickhouse/address.ts';
+import { isClickhouseAddress, readClickhouseAddress, readClickhouseLogin } from '#infra/clickhouse/address.ts';
+import { SQL_API_USER } from '#infra/clickhouse/analysts/analyst_rights.ts';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
 import type { Cluster } from '#infra/clickhouse/cluster.ts';
 import { inspectClickhouse } from '#infra/clickhouse/inspect.ts';
@@ -105,7 +106,7 @@ export function doctorSections({ env, ready, readDisks, nowMs }: DoctorPorts): S
     ...section('kafka', 'Kafka', kafka, (config) => lookAtKafka(config, isLocalPartitions)),
     ...section('redis', 'Redis', redis, (config) => lookAtRedis(config, nowMs)),
     ...section('clickhouse', 'ClickHouse', clickhouse, (config) =>
-      lookAtClickhouse(config.clickhouseUrl, config.clickhouseCluster, nowMs),
+      lookAtClickhouse(config.clickhouseUrl, config.clickhouseCluster, clickhouseUsers(given), nowMs),
     ),
     ...section('registry', 'The registry', registry, async (url) => {
       const prefix = kafka?.topicPrefix ?? '';
@@ -204,18 +205,31 @@ async function lookAtRedis({ redisUrl: url, redisCluster }: RedisParts, nowMs: (
     const facts = await Promise.all(nodesOf(redis, 'master').map((node) => inspectRedis(node, nowMs)));
     const [first = [], ...others] = facts.map((one) => redisChecks(one, overcommit, redis.isCluster));
     // Of the others what is wrong: what is well of all need not be said of each.
-    const counts = await unlessRefused(redisPasswords(nodesOf(redis, 'master'), USERS));
+    const own = readRedisAddress(url).username ?? [];
+    const counts = await unlessRefused(redisPasswords(nodesOf(redis, 'master'), USERS.concat(own)));
     return [...[...first, ...others.flat().filter(({ state }) => state !== 'ok')], ...passwordsChecks('redis', counts)];
   } finally {
     redis.disconnect();
   }
 }
 
-async function lookAtClickhouse(url: string, cluster: Cluster | null, nowMs: () => number): Promise<CheckResult[]> {
+/** Those that have passwords, with whom the environment names besides. */
+function clickhouseUsers(given: Environment): string[] {
+  const urls = ['CLICKHOUSE_URL', 'CONTROL_SQL_URL', 'CONTROL_ANALYSTS_URL'].map((variable) => given[variable] ?? '');
+  const named = urls.filter(isClickhouseAddress).map((url) => readClickhouseLogin(url).username);
+  return [...USERS, SQL_API_USER, ...named];
+}
+
+async function lookAtClickhouse(
+  url: string,
+  cluster: Cluster | null,
+  users: readonly string[],
+  nowMs: () => number,
+): Promise<CheckResult[]> {
   const warehouse = createWarehouse(url);
   try {
     const facts = await inspectClickhouse(warehouse, cluster, nowMs);
-    const counts = await unlessRefused(clickhousePasswords(warehouse, cluster, USERS));
+    const counts = await unlessRefused(clickhousePasswords(warehouse, cluster, users));
     return [...clickhouseChecks(facts), ...passwordsChecks('clickhouse', counts)];
   } finally {
     await warehouse.close();

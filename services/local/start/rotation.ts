@@ -1,7 +1,7 @@
 // New passwords for the users of the parts that run here, while everything runs: what `svc password rotate` asks for.
 
 import { randomBytes } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWarehouse } from '#infra/clickhouse/client.ts';
@@ -12,14 +12,20 @@ import type { Kafka } from '#infra/kafka/client.ts';
 import { endScram, otherMechanism, setScram } from '#infra/kafka/scram.ts';
 import { asLogin, type LoginPart } from '#infra/rights/logins.ts';
 import {
+  type LocalRotation,
+  RotationFileError,
+  readRequest,
+  readState,
+  requestPath,
+  statePath,
+} from '#services/stage/local_rotation.ts';
+import {
   addBeside,
   clickhouseKeeper,
   kafkaKeeper,
-  type LocalRotation,
   newPasswords,
   type PasswordKeeper,
   type Passwords,
-  ROTATION_FILE,
   redisKeeper,
 } from '#services/stage/passwords.ts';
 import { writeUsers } from '../parts/clickhouse/clickhouse.ts';
@@ -66,32 +72,65 @@ interface RotationOptions {
 const POLL_MS = 500;
 const RENEWED_MS_MAX = 900_000;
 
-/** Does what is asked for, one after the other. What an earlier start was doing has ended with it: it is said. */
+/**
+ * Does what is asked for, one after the other. What an earlier start was doing has ended with it: it is said. What was asked of
+ * nobody is not done: whoever asked has given up, or asks again.
+ */
 export function watchRotations(options: RotationOptions): void {
-  const path = join(options.dataDir, ROTATION_FILE);
-  const read = (): LocalRotation | null => (existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : null);
-  const left = read();
-  const tell = (rotation: LocalRotation): void => writeSecret(path, rotation);
-  if (left?.state === 'running') tell({ ...left, state: 'failed', says: 'npm start ended meanwhile: run it again' });
+  const { dataDir, say } = options;
+  const request = requestPath(dataDir);
+  const taken = `${request}.taken`;
+  const tell = (rotation: LocalRotation): void => writeSecret(statePath(dataDir), rotation);
+  for (const path of [request, taken]) rmSync(path, { force: true });
+  const left = stateLeft(options);
+  if (left?.state === 'running')
+    tell({ ...left, state: 'failed', says: 'npm start ended meanwhile: run it again', isHalf: false });
+  // This start has given the part one password of each user.
+  else if (left?.isHalf === true) tell({ ...left, isHalf: false });
   const look = async (): Promise<void> => {
-    const asked = read();
-    if (asked?.state !== 'asked') return;
-    const { part } = asked;
+    if (!takes(request, taken)) return;
+    const { id, part } = readRequest(taken);
+    let isHalf = false;
     try {
-      await rotate(part, options, (says) => tell({ part, state: 'running', says }));
-      tell({ part, state: 'done', says: '' });
-      options.say(`the passwords of ${part} were changed`);
+      await rotate(part, options, (says) => {
+        isHalf = true;
+        tell({ id, part, state: 'running', says, isHalf });
+      });
+      tell({ id, part, state: 'done', says: '', isHalf: false });
+      say(`the passwords of ${part} were changed`);
     } catch (error) {
       const { code = 'failed', message } = error as Error & { code?: string };
-      tell({ part, state: 'failed', says: `${code}: ${message}` });
-      options.say(`the passwords of ${part} were not changed: ${code}`);
+      tell({ id, part, state: 'failed', says: `${code}: ${message}`, isHalf });
+      say(`the passwords of ${part} were not changed: ${code}`);
     }
   };
   repeat(
     look,
     () => POLL_MS,
-    (error) => options.say(`${path} cannot be used: ${String(error)}`),
+    (error) => say(`${request} cannot be used: ${String(error)}`),
   );
+}
+
+/** Whether there was a file, which has the other name now: whoever made it may take it back until then. */
+function takes(path: string, taken: string): boolean {
+  try {
+    renameSync(path, taken);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+function stateLeft({ dataDir, say }: RotationOptions): LocalRotation | null {
+  try {
+    return readState(dataDir);
+  } catch (error) {
+    if (!(error instanceof RotationFileError)) throw error;
+    say(`${error.message}, which was done`);
+    rmSync(statePath(dataDir));
+    return null;
+  }
 }
 
 /**

@@ -2,7 +2,7 @@ import type { IdentitySettings } from '#infra/secrets/seal.ts';
 import type { SettingRecord } from '#pipelines/settings/journal.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { CliResult } from '#services/cli/command.ts';
-import type { PasswordChanges } from '#services/cli/passwords.ts';
+import type { PasswordChanges } from '#services/cli/password/password_commands.ts';
 import { runCli } from '#services/cli/run_cli.ts';
 import type { RunQuery } from '#services/control/queries/answers.ts';
 import { createControlClient } from '#services/control_api/client.ts';
@@ -46,7 +46,7 @@ export async function installation(asks?: RunQuery): Promise<Shop> {
     store: storeOf(world),
     files: new Map(),
     identity: null,
-    passwords: { rotateHere: async () => [], rotateIn: async () => [], finishIn: async () => [] },
+    passwords: { rotateHere: async () => [], rotateIn: async () => [], finishIn: async () => ({ says: [], kept: [] }) },
     stdin: '',
     said: [],
     sleep: async () => undefined,

@@ -5,17 +5,23 @@ import { expectDone, installation, type Shop } from './harness.ts';
 
 let shop: Shop;
 let asked: unknown[][];
+let kept: string[];
 
 beforeEach(async () => {
   shop = await installation();
   asked = [];
+  kept = [];
   const note =
     (name: string) =>
     async (...words: unknown[]): Promise<string[]> => {
       asked.push([name, ...words]);
       return ['done'];
     };
-  shop.passwords = { rotateHere: note('here'), rotateIn: note('in'), finishIn: note('finish') };
+  shop.passwords = {
+    rotateHere: note('here'),
+    rotateIn: note('in'),
+    finishIn: async (...words) => ({ says: await note('finish')(...words), kept }),
+  };
 });
 
 test.each([
@@ -40,9 +46,15 @@ test.each([
   expect(asked).toEqual([]);
 });
 
+test('it is no success where users keep their old passwords', async () => {
+  kept = ['svc_edge'];
+  const { exitCode, stdout } = await shop.svc('password finish redis --environment e --metrics http://a --json');
+  expect([exitCode, JSON.parse(stdout)]).toEqual([1, { says: ['done'], kept }]);
+});
+
 test('a login is told by a digest that differs by password, user and part, and holds none of them', () => {
   const parts = { redisUrl: 'redis://svc_edge:its@127.0.0.1', clickhouseUrl: 'http://svc:its@127.0.0.1:1/svc' };
-  const logins = loginsIn(parts);
+  const logins = loginsIn({ parts });
   expect(logins.map(({ part, user }) => [part, user])).toEqual([
     ['redis', 'svc_edge'],
     ['clickhouse', 'svc'],
@@ -50,7 +62,7 @@ test('a login is told by a digest that differs by password, user and part, and h
   const digests = [...logins.map(({ digest }) => digest), loginDigest('redis', 'svc_edge', 'other')];
   expect(new Set(digests).size).toBe(3);
   expect(digests.every((digest) => /^[0-9a-f]{4}$/.test(digest))).toBe(true);
-  expect(loginsIn({ redisUrl: 'redis://127.0.0.1' })).toEqual([]);
+  expect(loginsIn({ parts: { redisUrl: 'redis://127.0.0.1' } })).toEqual([]);
 });
 
 test('doctor names users of whom an old password still works, and says nothing where it may not look', () => {
@@ -68,4 +80,26 @@ test('doctor names users of whom an old password still works, and says nothing w
   });
   expect(passwordsChecks('redis', new Map([['svc_quota', 1]]))).toMatchObject([{ state: 'ok' }]);
   expect(passwordsChecks('redis', null)).toEqual([]);
+});
+
+test('further logins of a process are told: of SQL, of analysts, and of a second Redis that is the first', () => {
+  const told = (redisSecondaryUrl: string) =>
+    loginsIn({
+      parts: {
+        redisUrl: 'redis://svc:one@127.0.0.1',
+        redisSecondaryUrl,
+        clickhouseUrl: 'http://svc:its@127.0.0.1:1/svc',
+      },
+      sqlUrl: 'http://svc_sql:its@127.0.0.1:1',
+      analystsUrl: 'http://svc_analysts:its@127.0.0.1:1',
+    }).map(({ part, user, digest }) => [part, user, digest]);
+  const first = ['redis', 'svc', loginDigest('redis', 'svc', 'one')];
+  const ofClickhouse = ['svc', 'svc_sql', 'svc_analysts'].map((user) => [
+    'clickhouse',
+    user,
+    loginDigest('clickhouse', user, 'its'),
+  ]);
+  const second = ['redis', 'svc', loginDigest('redis', 'svc', 'two')];
+  expect(told('redis://svc:two@127.0.0.1:6379')).toEqual([first, second, ...ofClickhouse]);
+  expect(told('redis://svc:two@127.0.0.2')).toEqual([first, ...ofClickhouse]);
 });

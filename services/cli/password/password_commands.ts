@@ -1,7 +1,7 @@
 // Commands of the passwords by which processes sign in at Kafka, Redis and ClickHouse.
 
 import { LOGIN_PARTS, type LoginPart } from '#infra/rights/logins.ts';
-import { type Commands, option, repeatableOption, requiredOption, UsageError } from './command.ts';
+import { type Commands, option, repeatableOption, requiredOption, UsageError } from '../command.ts';
 
 /** What the commands do, which takes the clients of all parts. Each resolves to lines for a person. */
 export interface PasswordChanges {
@@ -9,8 +9,14 @@ export interface PasswordChanges {
   rotateHere(part: LoginPart): Promise<string[]>;
   /** Of the users whom the files of a folder name: adds new passwords and writes them there. */
   rotateIn(part: LoginPart, folder: string): Promise<string[]>;
-  /** Ends all passwords but those of the files. @param metrics Of every process; null: nobody is asked. */
-  finishIn(part: LoginPart, folder: string, metrics: readonly string[] | null): Promise<string[]>;
+  /** Ends all passwords but those of the files. @param metrics Of every process; null: nobody is asked, and all are ended. */
+  finishIn(part: LoginPart, folder: string, metrics: readonly string[] | null): Promise<Finished>;
+}
+
+export interface Finished {
+  says: string[];
+  /** Users whose old passwords were not ended: no process was asked that signs in as one of them. */
+  kept: string[];
 }
 
 const subject = LOGIN_PARTS.join(', ');
@@ -51,7 +57,9 @@ export const passwordCommands: Commands = {
       if (metrics.length === 0 && !args.flag('force'))
         throw new UsageError('metrics_missing', 'name the metrics of every process, or end the old ones with --force');
       const changes = await passwords();
-      return said(await changes.finishIn(part, args.required('environment'), args.flag('force') ? null : metrics));
+      const folder = args.required('environment');
+      const { says, kept } = await changes.finishIn(part, folder, args.flag('force') ? null : metrics);
+      return { text: says.join('\n'), json: { says, kept }, isPartial: kept.length > 0 };
     },
   },
 };

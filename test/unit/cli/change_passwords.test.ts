@@ -1,0 +1,148 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { loginDigest } from '#infra/rights/logins.ts';
+import { passwordChanges } from '#services/cli/password/change_passwords.ts';
+import { type LocalRotation, requestPath, statePath } from '#services/stage/local_rotation.ts';
+
+let folder: string;
+let elapsedMs: number;
+let said: string[];
+/** What happens while the command waits. */
+let meanwhile: () => void;
+let metrics: Record<string, string>;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'passwords-'));
+  elapsedMs = 0;
+  said = [];
+  meanwhile = () => undefined;
+  metrics = {};
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const changes = () =>
+  passwordChanges({
+    // Nothing listens there: what is refused is so before anything is asked of a part.
+    env: { LOCAL_DIR: folder, KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://svc:own@127.0.0.1:1' },
+    clock: {
+      elapsedMs: () => elapsedMs,
+      async sleep(ms) {
+        elapsedMs += ms;
+        meanwhile();
+      },
+    },
+    nowMs: () => 0,
+    metricsOf: async (url) => metrics[url] ?? null,
+    say: (line) => void said.push(line),
+  });
+
+function write(files: Record<string, string>): void {
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+}
+const contents = (): Record<string, string> =>
+  Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
+
+const KAFKA = 'KAFKA_SASL_USERNAME=svc_edge\nKAFKA_SASL_PASSWORD=secret\n';
+const SETTINGS = 'KAFKA_SASL_MECHANISM=scram-sha-512\n';
+
+test.each([
+  [
+    'kafka',
+    { 'settings.env': SETTINGS, 'edge.env': KAFKA, 'quota.env': 'KAFKA_SASL_USERNAME=svc_quota\n' },
+    'password_elsewhere',
+  ],
+  [
+    'kafka',
+    { 'settings.env': SETTINGS, 'edge.env': KAFKA, 'delivery-meta.env': 'METRICS_PORT=1\n' },
+    'password_elsewhere',
+  ],
+  ['kafka', { 'settings.env': SETTINGS, 'edge.env': 'KAFKA_SASL_PASSWORD=secret\n' }, 'password_elsewhere'],
+  ['kafka', { 'edge.env': SETTINGS + KAFKA, 'quota.env': SETTINGS }, 'password_elsewhere'],
+  ['redis', { 'edge.env': 'REDIS_URL=redis://a:secret@h\nREDIS_URL=redis://b:secret@h\n' }, 'variable_unreadable'],
+  ['kafka', { 'settings.env': SETTINGS + SETTINGS, 'edge.env': KAFKA }, 'variable_unreadable'],
+  ['redis', { 'edge.env': 'REDIS_URL=redis://a:b@h\n', 'kafka.rotation.json': '{}' }, 'rotation_unfinished'],
+  [
+    'redis',
+    { 'edge.env': 'REDIS_URL=redis://a:b@h\n', 'redis.rotation.json': '{"passwords":{"a":"secret"' },
+    'rotation_file_broken',
+  ],
+  ['redis', { 'redis.rotation.json': '{"passwords":{"a":["secret"]},"mechanism":null}' }, 'rotation_file_broken'],
+  ['redis', { 'rotation.lock': `{"pid":${process.pid},"since":"now"}` }, 'rotation_running'],
+] as const)('rotate %s of %j is refused before anything changes: %s', async (part, files, code) => {
+  write(files);
+  const before = contents();
+  const refused = await changes()
+    .rotateIn(part, folder)
+    .catch((error: Error) => error);
+  expect(refused).toMatchObject({ code });
+  expect(String(refused)).toContain(code === 'rotation_unfinished' ? 'svc password rotate kafka' : folder);
+  expect(String(refused)).not.toContain('secret');
+  expect(contents()).toEqual(before);
+});
+
+const login = (user: string, password: string): string =>
+  `svc_login{part="redis",user="${user}",digest="${loginDigest('redis', user, password)}"} 1\n`;
+
+test.each([
+  ['one that does not answer', {}, 'process_silent'],
+  ['one that does not say as whom it signs in', { a: 'svc_events_total 1\n' }, 'process_unasked'],
+  ['one by an old password', { a: login('svc_edge', 'old') }, 'password_in_use'],
+  ['one of two that files name of a user', { a: login('svc_delivery', 'its') }, 'process_unasked'],
+])('finish refuses where processes are %s', async (_name, told, code) => {
+  write({
+    'edge.env': 'REDIS_URL=redis://svc_edge:its@127.0.0.1:1\n',
+    'delivery-meta.env': 'REDIS_URL=redis://svc_delivery:its@127.0.0.1:1\n',
+    'delivery-ga4.env': 'REDIS_URL=redis://svc_delivery:its@127.0.0.1:1\n',
+  });
+  metrics = told;
+  await expect(changes().finishIn('redis', folder, ['a'])).rejects.toMatchObject({ code });
+});
+
+const state = (rotation: Partial<LocalRotation>): string =>
+  JSON.stringify({ id: 'earlier', part: 'redis', state: 'done', says: '', isHalf: false, ...rotation });
+
+test('a start that does not take what is asked for is asked no more: nothing is changed later', async () => {
+  write({ 'ready.json': '{}', 'rotation.json': state({}) });
+  const before = contents();
+  await expect(changes().rotateHere('redis')).rejects.toMatchObject({ code: 'not_running' });
+  expect(elapsedMs).toBeGreaterThanOrEqual(20_000);
+  expect(contents()).toEqual(before);
+});
+
+test('what is taken in time is waited for', async () => {
+  write({ 'ready.json': '{}' });
+  meanwhile = () => {
+    if (elapsedMs < 10_000) return;
+    const path = requestPath(folder);
+    if (elapsedMs < 30_000 && readdirSync(folder).includes('rotation.asked.json')) {
+      const { id } = JSON.parse(readFileSync(path, 'utf8')) as { id: string };
+      rmSync(path);
+      writeFileSync(statePath(folder), state({ id, state: 'running', says: 'working', isHalf: true }));
+    } else if (elapsedMs > 100_000)
+      writeFileSync(statePath(folder), readFileSync(statePath(folder), 'utf8').replace('running', 'done'));
+  };
+  expect(await changes().rotateHere('redis')).toEqual([expect.stringContaining('the old ones are refused')]);
+  expect(said).toEqual(['working']);
+});
+
+test.each([
+  ['runs', { state: 'running' }],
+  ['failed half way', { state: 'failed', isHalf: true }],
+] as const)('nothing is asked for while what was asked for of another part %s', async (_name, rotation) => {
+  write({ 'ready.json': '{}', 'rotation.json': state({ part: 'kafka', ...rotation }) });
+  const before = contents();
+  await expect(changes().rotateHere('redis')).rejects.toMatchObject({ code: 'rotation_unfinished' });
+  expect(contents()).toEqual(before);
+});
+
+test('of two that ask at once one is refused, and a broken file is named', async () => {
+  write({ 'ready.json': '{}', 'rotation.asked.json': '{"id":"other","part":"redis"}' });
+  await expect(changes().rotateHere('redis')).rejects.toMatchObject({ code: 'rotation_unfinished' });
+  write({ 'rotation.json': '{' });
+  await expect(changes().rotateHere('redis')).rejects.toMatchObject({
+    code: 'rotation_file_broken',
+    message: expect.stringContaining(statePath(folder)),
+  });
+});
