@@ -64,6 +64,7 @@ GRANT ALTER DELETE ON svc.person_splits TO svc_erasure;
 GRANT ALTER DELETE ON svc.merged_persons TO svc_erasure;
 GRANT ALTER DELETE ON svc.person_seen TO svc_erasure;
 GRANT SYSTEM RELOAD DICTIONARY ON *.* TO svc_erasure;
+GRANT SYSTEM SYNC REPLICA ON svc.erasing TO svc_erasure;
 GRANT SYSTEM SYNC REPLICA ON svc.event_rows TO svc_erasure;
 GRANT SYSTEM SYNC REPLICA ON svc.person_links TO svc_erasure;
 GRANT SYSTEM SYNC REPLICA ON svc.person_splits TO svc_erasure;

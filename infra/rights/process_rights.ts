@@ -259,7 +259,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
         on: words(`event_rows delivery_outcomes duplicates repeated_events inventory ${PERSON_TABLES}`),
       },
       { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
-      { privileges: ['SYSTEM SYNC REPLICA'], on: words('event_rows person_links person_splits person_seen') },
+      { privileges: ['SYSTEM SYNC REPLICA'], on: words('erasing event_rows person_links person_splits person_seen') },
     ],
   }),
 };

@@ -94,8 +94,8 @@ export async function waitFor({ parts, log, batch }: Work, phase: Erasure['phase
   await sleep(POLL_MS);
 }
 
-/** What has to be done with a topic, before rows are deleted that come of it; whoever writes to a topic stands before its reader. */
-export const READERS = [
+/** What has to be done with a topic, before rows are deleted that come of it. */
+const READERS = [
   ['identity', TOPICS.unique],
   ['identity', TOPICS.redeliverIdentity],
   ['warehouse', TOPICS.identified],

@@ -19,7 +19,7 @@ import {
   wholeGroups,
 } from '#pipelines/erasure/retention.ts';
 import { isOfNode } from '#schemas/records.ts';
-import { areDeleted, type ErasureLog, type ErasureParts, READERS, tombstonesOf, type Work } from './erasure_log.ts';
+import { type ErasureLog, type ErasureParts, POLL_MS, tombstonesOf, type Work } from './erasure_log.ts';
 
 const DAY_MS = 86_400_000;
 /** After a split rows of both sides are given to each other for so long. */
@@ -41,22 +41,47 @@ class ClockDiffersError extends Error {
 }
 
 /** Each stage on the way of an event to its row, behind those that write what it reads. */
-const WAY = [['dedup', TOPICS.raw], ...READERS] as const;
+const WAY = [
+  ['dedup', [TOPICS.raw]],
+  ['identity', [TOPICS.unique, TOPICS.redeliverIdentity]],
+  ['warehouse', [TOPICS.identified, TOPICS.redeliverWarehouse, TOPICS.links]],
+] as const;
 
 /** What the edge had taken is stored where each stage has come to where its topic ended when its turn came. */
 interface StoredAwait {
   beganMs: number;
   turn: number;
-  ends: TopicEnds | null;
+  /** Of the stage's topics, where they are not passed yet. */
+  ends: Map<string, TopicEnds> | null;
 }
 
-/** Who comes while it is waited for counts only where that was short: longer, and it is waited for anew. */
-const STORED_MS_MAX = 60_000;
+/** Who comes while it is waited for counts only where that was short: longer, and it is waited for anew. Above the longest interval of inserts. */
+const STORED_MS_MAX = 2 * 60_000;
+/** Stages that are behind for so long are told of. */
+const BEHIND_MS = 3_600_000;
+/** By then rows which said that somebody was seen may be gone: who had not been noted is looked for anew. */
+const UNNOTED_MS_MAX = 6 * 3_600_000;
+
+class MutationFailsError extends Error {
+  readonly code = 'mutation_fails';
+}
+
+/** ClickHouse has rows still that were to be deleted: somebody killed the mutation. */
+class RowsLeftError extends Error {
+  readonly code = 'rows_left';
+}
+
+/** What was decided was not carried out in time; whose links went from Redis alone is found again. */
+class DecidedTooLateError extends Error {
+  readonly code = 'decided_too_late';
+}
 
 /** Of one site. */
 interface Sweep extends DueSweep {
   begunMs: number;
   stored: StoredAwait | null;
+  /** Since when it is waited for what is stored, or was told last that it is. */
+  behindSinceMs: number;
   isNoted: boolean;
   /** Who is to be forgotten next, where nothing comes of them until all that came meanwhile is stored. */
   slice: { found: PersonGroup[]; links: FoundLink[] } | null;
@@ -94,7 +119,10 @@ export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
     const sites = settings.sites().filter(({ site_id }) => !failedAtMs.has(site_id));
     const due = dueSweep(sites, marks, begunMs, parts.sweepHour, parts.eventDays);
     if (due === null) return null;
-    return { ...due, begunMs, stored: null, isNoted: false, slice: null, after: '', restUntilMs: 0, forgotten: 0 };
+    return {
+      ...{ ...due, begunMs, stored: null, behindSinceMs: begunMs },
+      ...{ isNoted: false, slice: null, after: '', restUntilMs: 0, forgotten: 0 },
+    };
   }
 
   /** Whether all that the edge had taken at some moment since it was first asked is stored. */
@@ -104,15 +132,32 @@ export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
       const { turn } = now.stored;
       const reader = WAY[turn];
       if (reader === undefined) break;
-      const [stage, topic] = reader;
-      now.stored.ends ??= await topicOffsets(session.admin, topic);
-      if (!(await hasPassed(session, session.groupOf(stage), topic, now.stored.ends))) return false;
+      const [stage, topics] = reader;
+      if (now.stored.ends === null) {
+        now.stored.ends = new Map();
+        for (const topic of topics) now.stored.ends.set(topic, await topicOffsets(session.admin, topic));
+      }
+      const { ends } = now.stored;
+      for (const [topic, marks] of ends) {
+        if (!(await hasPassed(session, session.groupOf(stage), topic, marks))) return isBehind(now, topic);
+        ends.delete(topic);
+      }
       now.stored = { ...now.stored, turn: turn + 1, ends: null };
     }
     await unseen.sync();
     const isLate = nowMs() - now.stored.beganMs > STORED_MS_MAX;
     now.stored = null;
-    return !isLate;
+    if (isLate) return isBehind(now, 'all');
+    now.behindSinceMs = nowMs();
+    return true;
+  }
+
+  function isBehind(now: Sweep, topic: string): false {
+    if (nowMs() - now.behindSinceMs > BEHIND_MS) {
+      now.behindSinceMs = nowMs();
+      logger.warn({ site: now.siteId, topic }, 'persons not forgotten: stages are behind');
+    }
+    return false;
   }
 
   async function note({ siteId, sinceMs, notedMs, begunMs }: Sweep): Promise<void> {
@@ -131,7 +176,8 @@ export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
       return;
     }
     const now = sweep;
-    if (settings.site(now.siteId)?.person_days !== now.days) {
+    const isTooOld = !now.isNoted && nowMs() - now.begunMs > UNNOTED_MS_MAX;
+    if (isTooOld || settings.site(now.siteId)?.person_days !== now.days) {
       sweep = null;
       return;
     }
@@ -151,6 +197,8 @@ export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
       if (await isStored(now)) await forgetSlice(parts, now, slice, leads);
       return;
     }
+    // Of somebody who was killed behind the last slice.
+    if ((await unseen.isUnended(now.siteId)) && (await unseen.underWay()).size === 0) await unseen.end();
     await unseen.tidy(now.siteId);
     await unseen.done(now.siteId, now.begunMs);
     if (now.forgotten > 0) logger.info({ site: now.siteId, persons: now.forgotten }, 'persons forgotten');
@@ -228,8 +276,9 @@ async function forgetInIndex(
       groups.slice(at, at + TOGETHER).map(async (group) => {
         const own = group.persons.flatMap((person) => linksOf.get(person) ?? []);
         const nodes = own.flatMap(({ link }) => (isOfNode(link) ? [link.target] : []));
-        const { ok } = await index.erase(siteId, group.persons, [...new Set(nodes)], untilMs);
-        return ok ? [{ group, own }] : [];
+        const erased = await index.erase(siteId, group.persons, [...new Set(nodes)], untilMs);
+        if (!erased.ok && erased.others.length === 0) throw new DecidedTooLateError();
+        return erased.ok ? [{ group, own }] : [];
       }),
     );
     failpoint('erasure.step');
@@ -250,21 +299,45 @@ async function forgetRows(
 ): Promise<boolean> {
   const { unseen, nowMs } = work.parts;
   // Of somebody who was killed: nothing is begun beside it.
-  if (!(await areDeleted(work, unseen.underWay))) return false;
-  await unseen.begin('besides', siteId, groups, times);
-  if (!(await areDeleted(work, unseen.underWay))) return false;
-  failpoint('erasure.step');
+  if (!(await areDeleted(work))) return false;
+  if (!(await deleteOf(work, 'besides', siteId, groups, times))) return false;
   const waitMs = times.nowMs + WRITTEN_MS - nowMs();
   if (waitMs > 0) await sleep(waitMs);
   const known = await knownOf(work.parts, siteId, groups);
   const gone = groups.filter(({ persons }) => !persons.some((person) => known.has(person)));
-  for (const what of ['links', 'seen'] as const) {
-    if (gone.length > 0) await unseen.begin(what, siteId, gone, times);
-    if (!(await areDeleted(work, unseen.underWay))) return false;
-    failpoint('erasure.step');
+  if (gone.length > 0) {
+    if (!(await deleteOf(work, 'links', siteId, gone, times))) return false;
+    if (!(await deleteOf(work, 'seen', siteId, gone, times))) return false;
   }
   await unseen.end();
   return true;
+}
+
+/** Deletes rows, and looks whether they are gone; false where another one leads. */
+async function deleteOf(
+  work: Work,
+  what: 'besides' | 'links' | 'seen',
+  siteId: string,
+  groups: readonly PersonGroup[],
+  times: { seenBeforeMs: number; nowMs: number },
+): Promise<boolean> {
+  if (!work.leads()) return false;
+  const hasLeft = await work.parts.unseen.begin(what, siteId, groups, times);
+  if (!(await areDeleted(work))) return false;
+  if (await hasLeft()) throw new RowsLeftError();
+  failpoint('erasure.step');
+  return true;
+}
+
+/** Waits until nothing is deleted any more; false where another one leads. */
+async function areDeleted({ parts: { unseen }, leads }: Work): Promise<boolean> {
+  for (;;) {
+    const running = await unseen.underWay();
+    if (running.size === 0) return true;
+    if (!leads()) return false;
+    if ([...running.values()].includes('fails')) throw new MutationFailsError();
+    await sleep(POLL_MS);
+  }
 }
 
 /** Of whom something is known in Redis: they have returned, or Redis has lost that they were forgotten. Then their links are to stay. */

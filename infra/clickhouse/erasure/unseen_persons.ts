@@ -19,6 +19,8 @@ const NOTED = { ...GENTLY, async_insert: 0, insert_deduplicate: 0, distributed_f
 
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
+const noteOf = (siteId: string): string => `unseen.${siteId}`;
+
 /** When they were seen is forgotten behind their links: these would else be of people of whom nothing is known, and stay. */
 const TABLES = {
   besides: ['person_splits', 'merged_persons'],
@@ -48,6 +50,15 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
     await insertRows(warehouse, 'person_seen', [{ site_id: siteId, person_hash: MARK, seen_at: atSeconds }], NOTED);
   }
 
+  async function syncTables(tables: readonly string[]): Promise<void> {
+    if (!cluster?.isReplicated) return;
+    for (const table of tables) {
+      await everywhere(warehouse, cluster, ({ server, on }) =>
+        run(server, `SYSTEM SYNC REPLICA${on} ${localTable(table, cluster)} LIGHTWEIGHT`, {}, SIGNS_OF_LIFE),
+      );
+    }
+  }
+
   return {
     marks: async (): Promise<SweepMarks> => {
       const rows = await select<{ site: string; at: number }>(
@@ -67,14 +78,7 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
       await alterRows(warehouse, cluster, 'person_seen', change, SIGNS_OF_LIFE);
     },
     /** Waits until each replica has what any of them has had. Without replicas there is nothing to wait for. */
-    async sync(): Promise<void> {
-      if (!cluster?.isReplicated) return;
-      for (const table of ['event_rows', 'person_links', 'person_splits', 'person_seen']) {
-        await everywhere(warehouse, cluster, ({ server, on }) =>
-          run(server, `SYSTEM SYNC REPLICA${on} ${localTable(table, cluster)} LIGHTWEIGHT`, {}, SIGNS_OF_LIFE),
-        );
-      }
-    },
+    sync: (): Promise<void> => syncTables(['event_rows', 'person_links', 'person_splits', 'person_seen']),
     /** Notes of everybody with links when something last arrived of them, as far as that was since then; milliseconds since 1970 UTC. */
     async note(siteId: string, sinceMs: number): Promise<void> {
       await mark(siteId, BEGUN_SECONDS);
@@ -145,23 +149,28 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
     /**
      * Begins to delete what says who is whom of persons of a site; their events stay. Their links are deleted when all else is, and
      * when they were seen behind that, as by them the persons are found again where somebody is killed before. To be called when
-     * nothing of the kind is under way.
+     * nothing of the kind is under way. Resolves to what tells whether any of it is left.
      */
     async begin(
       what: keyof typeof TABLES,
       siteId: string,
       groups: readonly PersonGroup[],
       { seenBeforeMs, nowMs }: { seenBeforeMs: number; nowMs: number },
-    ): Promise<void> {
-      const shared = { erasure_id: `unseen.${siteId}`, site_id: siteId, kind: 'person', until: nowMs } as const;
+    ): Promise<() => Promise<boolean>> {
+      const shared = { erasure_id: noteOf(siteId), site_id: siteId, kind: 'person', until: nowMs } as const;
       await forgetErasing(warehouse, cluster);
       await noteErasing(
         warehouse,
         groups.flatMap(({ persons }) => persons.map((value) => ({ ...shared, value }))),
       );
+      await syncTables(['erasing']);
       const newest = groups.reduce((most, { version }) => Math.max(most, version), 0);
       const deletion = deletionOf(newest, seenBeforeMs);
       for (const table of TABLES[what]) await deletion.begin(table);
+      return async () => {
+        for (const table of TABLES[what]) if (await deletion.hasAny(table)) return true;
+        return false;
+      };
     },
     /** The tables from which rows are still being deleted, on any server, each with whether that fails. */
     underWay: () => deletionOf(0, 0).underWay(),
@@ -174,6 +183,11 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
         `${isOf} AND person_hash != ${MARK} AND NOT (${isLinked(database)})`;
       const deletion = createRowDeletion(warehouse, cluster, { person_seen }, `AND person_hash != ${MARK} AND NOT`);
       await deletion.begin('person_seen');
+    },
+    /** Whether it is noted still whom of a site it was about. */
+    async isUnended(siteId: string): Promise<boolean> {
+      const query = 'SELECT 1 FROM erasing WHERE erasure_id = {id:String} LIMIT 1';
+      return (await select(warehouse, query, { id: noteOf(siteId) }, GENTLY)).length > 0;
     },
     /** Forgets whom it was about, and loads the persons again that queries resolve by. */
     async end(): Promise<void> {

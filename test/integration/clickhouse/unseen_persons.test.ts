@@ -153,11 +153,14 @@ test('links, merges, splits and notes of the forgotten go, events stay, and so d
   for (const what of ['besides', 'links', 'seen'] as const) {
     for (let attempt = 0; attempt < 2; attempt++) {
       // Whoever was killed here begins anew.
-      await unseen.begin(what, SITE, found, times);
+      const hasLeft = await unseen.begin(what, SITE, found, times);
       await until('the deletion', unseen.underWay, (running) => running.size === 0);
+      expect(await hasLeft()).toBe(false);
     }
   }
+  expect([await unseen.isUnended(SITE), await unseen.isUnended('elsewhere')]).toEqual([true, false]);
   await unseen.end();
+  expect(await unseen.isUnended(SITE)).toBe(false);
   const all = (table: string, columns: string) =>
     rowsOf(database, `SELECT ${columns} FROM ${table} FINAL ORDER BY ALL`);
   expect(await all('person_links', 'site_id, person_id, target')).toEqual(
