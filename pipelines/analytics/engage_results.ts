@@ -7,7 +7,7 @@ import { closed } from './filters.ts';
 import { FIRST_ROW } from './packed_events.ts';
 import { common, EXAMPLE_TIME, limitOf, question, scopeOf } from './question.ts';
 import { AMOUNT_UNITS, allOf, inScope, textOf, unitsOf } from './sql_expressions.ts';
-import { createBinder, type Statement } from './statement.ts';
+import { createBinder, JOINS, type Statement } from './statement.ts';
 
 const VALUES = 50;
 
@@ -286,7 +286,7 @@ function engageStatement(kind: EngageKind, siteId: string, query: EngageQuery): 
   const wanted = allOf([...inScope(siteId, scopeOf(query), binder), isWanted, isOurs]);
   const rows =
     binder.withNames(`SELECT argMin(tuple(${ofShowing}, person_id, ${status}, properties, ${unitsOf('value')}, timestamp, currency), ${FIRST_ROW}) AS first
-    FROM event_rows WHERE ${wanted} GROUP BY event_id`);
+    FROM event_rows${JOINS} WHERE ${wanted} GROUP BY event_id`);
   const once = `SELECT first.1 AS showing, first.2 AS person, first.3 AS status, first.4 AS properties, first.5 AS amount, first.6 AS at, first.7 AS currency FROM (${rows})`;
   const showings = `SELECT max(person) AS who, groupUniqArray(status) AS reached, argMax(properties, tuple(status = '${final}', status = '${partial}', at)) AS told,
     maxIf(amount, status = '${final}') AS worth, maxIf(currency, status = '${final}') AS money

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { closed } from './filters.ts';
 import { common, EXAMPLE_TIME, limitOf, question, ROWS_MAX, scopeOf, selectionShape, time } from './question.ts';
 import { allOf, inScope, selects } from './sql_expressions.ts';
-import { type Binder, createBinder, type Statement } from './statement.ts';
+import { type Binder, createBinder, JOINS, type Statement } from './statement.ts';
 
 const LIVE_LIMIT = 50;
 const LIVE_MS = 3_600_000;
@@ -84,7 +84,7 @@ export function liveStatement(siteId: string, query: RecentEventsQuery, nowMs: n
     selects(query, binder),
   ]);
   return binder.statement(
-    binder.withNames(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}
+    binder.withNames(`SELECT ${LISTED} FROM event_rows${JOINS} WHERE ${wanted}
 ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${limit}`),
   );
 }
@@ -108,7 +108,7 @@ export function timelineStatement(siteId: string, query: TimelineQuery): Stateme
     `person_id GLOBAL IN (${persons})`,
   ]);
   return binder.statement(
-    binder.withNames(`SELECT ${LISTED} FROM event_rows WHERE ${wanted}
+    binder.withNames(`SELECT ${LISTED} FROM event_rows${JOINS} WHERE ${wanted}
 ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${query.limit ?? TIMELINE_LIMIT}
 ${ROWS_BY_PLACE}`),
   );

@@ -1,7 +1,7 @@
 // SQL of the events that a query reads, each once, and of the intervals that its time is cut into.
 import type { Calendar } from '#pipelines/settings/calendar.ts';
 import type { Interval, Selection } from './question.ts';
-import type { Binder } from './statement.ts';
+import { type Binder, JOINS } from './statement.ts';
 
 /** Events of one site in a time, and what is wanted of them. */
 export interface WantedRows {
@@ -22,7 +22,9 @@ export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
   const keys = [ofSite, ...keyConditions(wanted, binder)];
   const named = Object.entries(columns).map(([name, of]) => (name === of ? name : `${of} AS ${name}`));
   const where = [...keys, ...conditions, countsOnce(ofSite, keys.join(' AND '), binder)];
-  return binder.shared(binder.withNames(`SELECT ${named.join(', ')} FROM event_rows WHERE ${where.join(' AND ')}`));
+  return binder.shared(
+    binder.withNames(`SELECT ${named.join(', ')} FROM event_rows${JOINS} WHERE ${where.join(' AND ')}`),
+  );
 }
 
 /** Conditions beside that of the site which the sort key, or digests alone, can decide. */

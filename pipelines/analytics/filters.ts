@@ -1,10 +1,13 @@
 // Filters of a query: fields, conditions, and how a date in one is written.
 import { type Static, type TProperties, Type } from 'typebox';
+import { VISIT_VALUES } from './visits/visit_values.ts';
 
 /** Conditions of one list of filters, all of its groups together. */
 export const CONDITIONS_MAX = 50;
 /** Conditions on persons in one query: each looks through all events of the site. */
 export const PERSON_CONDITIONS_MAX = 5;
+/** Different values of visits and persons in one query. */
+export const JOINED_VALUES_MAX = 6;
 const FILTERS_MAX = 20;
 const TEXT_MAX = 1_000;
 const PATTERN_MAX = 500;
@@ -64,7 +67,18 @@ const property = Type.Array(pathPart, {
 const ADDRESS_PARTS = ['page', 'host', 'other_host'] as const;
 export type AddressPart = (typeof ADDRESS_PARTS)[number];
 
-export const fieldShape = Type.Union([
+/** Which events visits are made of. Set by the service, not by who asks. */
+interface VisitsAmong {
+  siteId: string;
+  since: number;
+  before: number;
+}
+const visitFieldShape = closed({
+  visit: Type.Enum([...VISIT_VALUES], { description: 'A value of the visit that the event is of' }),
+});
+export type VisitField = Static<typeof visitFieldShape> & { among?: VisitsAmong };
+
+const ownFieldShape = Type.Union([
   closed({ column: Type.Enum([...COLUMNS]) }),
   closed({
     property,
@@ -76,7 +90,34 @@ export const fieldShape = Type.Union([
     ),
   }),
 ]);
-export type Field = Static<typeof fieldShape>;
+/** A field of an event's own. */
+export type OwnField = Static<typeof ownFieldShape>;
+
+const seenShape = Type.Enum(['first', 'last'], {
+  description: "The first or last value that one of the person's events has",
+});
+/** Whose events tell a person's values: those of a site before a time, or all of them. Set by the service, not by who asks. */
+interface Among {
+  siteId: string;
+  before: number | null;
+  /** The condition holds for events since then alone: who has none since then is not looked for. */
+  since: number;
+}
+/** A value of a person. */
+/** A value of a person: of an event's own, or what an event says of its visit. */
+export interface PersonField {
+  person: OwnField | VisitField;
+  seen: Static<typeof seenShape>;
+  among?: Among;
+}
+
+/** What events may be told apart by: a field of their own, a value of their visit, or one of their person. */
+export const fieldShape = Type.Union([
+  ...ownFieldShape.anyOf,
+  Type.Unsafe<VisitField>(visitFieldShape),
+  Type.Unsafe<PersonField>(closed({ person: Type.Union([...ownFieldShape.anyOf, visitFieldShape]), seen: seenShape })),
+]);
+export type Field = OwnField | VisitField | PersonField;
 
 const elementsShape = closed({
   property,
@@ -88,22 +129,7 @@ const elementsShape = closed({
 /** The elements of an array among the properties. */
 export type Elements = Static<typeof elementsShape>;
 
-const personFieldShape = closed({
-  person: fieldShape,
-  seen: Type.Enum(['first', 'last'], { description: "The first or last value that one of the person's events has" }),
-});
-
-/** Whose events tell a person's values: those of a site before a time, or all of them. Set by the service, not by who asks. */
-interface Among {
-  siteId: string;
-  before: number | null;
-  /** The condition holds for events since then alone: who has none since then is not looked for. */
-  since: number;
-}
-/** A value of a person. */
-export type PersonField = Static<typeof personFieldShape> & { among?: Among };
-
-const filteredShape = Type.Union([fieldShape, elementsShape, Type.Unsafe<PersonField>(personFieldShape)]);
+const filteredShape = Type.Union([...fieldShape.anyOf, elementsShape]);
 
 const textValue = Type.String({ maxLength: TEXT_MAX });
 const anyValue = Type.Union([textValue, Type.Number(), Type.Boolean()]);

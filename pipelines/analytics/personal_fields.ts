@@ -2,6 +2,7 @@
 import * as words from '#pipelines/privacy/key_words.ts';
 import { comparableForm, SECRET_ENDINGS, SECRET_WORDS } from '#pipelines/privacy/key_words.ts';
 import type { Column, Field } from './filters.ts';
+import { hasSmallCounts } from './visits/visit_values.ts';
 
 /** Columns whose values stand for one person, for one event, or for few people. */
 const PERSONAL: ReadonlySet<unknown> = new Set([
@@ -44,6 +45,8 @@ const OF_MANY: ReadonlySet<Column> = new Set([
  * to whoever may see persons.
  */
 export function hasSmallCountValues(field: Field): boolean {
+  if ('visit' in field) return hasSmallCounts(field.visit);
+  if ('person' in field) return hasSmallCountValues(field.person);
   return 'property' in field ? field.part === undefined || field.part === 'page' : !OF_MANY.has(field.column);
 }
 

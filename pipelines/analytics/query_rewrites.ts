@@ -1,6 +1,6 @@
 // Changes to a whole query before it runs, the time that it reads, and how long its answer may be cached.
 import type { Calendar } from '#pipelines/settings/calendar.ts';
-import type { Condition, Filter, PersonField } from './filters.ts';
+import type { Condition, Filter } from './filters.ts';
 
 /** Where in a query a condition is. */
 interface ConditionPlace {
@@ -59,6 +59,26 @@ export function conditionsOf(query: unknown): PlacedCondition[] {
   return found;
 }
 
+/** The different values of visits and persons that a query names, as texts: each is made of many events. */
+export function joinedValues(part: unknown): string[] {
+  if (typeof part !== 'object' || part === null) return [];
+  if ('visit' in part || ('person' in part && 'seen' in part)) return [JSON.stringify(part)];
+  return [...new Set(Object.values(part).flatMap(joinedValues))];
+}
+
+/** Every field of a query, wherever it lies in it, may be another. */
+function changedFields(
+  part: unknown,
+  before: number | null,
+  change: (field: object, before: number | null) => object,
+): unknown {
+  if (Array.isArray(part)) return part.map((one) => changedFields(one, before, change));
+  if (typeof part !== 'object' || part === null) return part;
+  const until = 'from' in part && 'to' in part && typeof part.to === 'number' ? part.to : before;
+  const changed = Object.entries(part).map(([name, inner]) => [name, changedFields(inner, until, change)]);
+  return change(Object.fromEntries(changed) as object, until);
+}
+
 /**
  * A query whose conditions on persons say whose events tell a person's values: all those of the site before the end of the
  * query's time, so that the same question about the past has the same answer.
@@ -66,14 +86,10 @@ export function conditionsOf(query: unknown): PlacedCondition[] {
  * @param since No event from before is asked about, in milliseconds.
  */
 export function withPersonsOf<Query>(query: Query, siteId: string, since: number): Query {
-  return changedQuery(query, {
-    condition: (condition, { before }) => amongEvents(condition, { siteId, before, since }),
-  });
-}
-
-function amongEvents(condition: Condition, among: NonNullable<PersonField['among']>): Condition {
-  if (!('person' in condition.field)) return condition;
-  return { ...condition, field: { ...condition.field, among } };
+  return changedFields(query, null, (field, before) => {
+    if ('visit' in field) return { ...field, among: { siteId, since, before: before ?? since } };
+    return 'person' in field && 'seen' in field ? { ...field, among: { siteId, before, since } } : field;
+  }) as Query;
 }
 
 /** A query whose intervals say by which calendar they are, where they do not: by that of the site. */

@@ -3,8 +3,16 @@
 import { type Static, type TObject, type TUnion, Type } from 'typebox';
 import { type Calendar, calendarOf, isTimeZone, type SaysCalendar, WEEK_STARTS } from '#pipelines/settings/calendar.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
-import { CONDITIONS_MAX, closed, dateMs, type Filter, filtersShape, PERSON_CONDITIONS_MAX } from './filters.ts';
-import { conditionsOf, type PlacedCondition } from './query_rewrites.ts';
+import {
+  CONDITIONS_MAX,
+  closed,
+  dateMs,
+  type Filter,
+  filtersShape,
+  JOINED_VALUES_MAX,
+  PERSON_CONDITIONS_MAX,
+} from './filters.ts';
+import { conditionsOf, joinedValues, type PlacedCondition } from './query_rewrites.ts';
 import type { Statement } from './statement.ts';
 
 /**
@@ -152,6 +160,12 @@ export function filterProblems(query: unknown): Problem[] {
       'too_many',
       persons[PERSON_CONDITIONS_MAX]?.place ?? '',
       `at most ${PERSON_CONDITIONS_MAX} conditions of a query are on persons`,
+    ),
+    ...unless(
+      joinedValues(query).length <= JOINED_VALUES_MAX,
+      'too_many',
+      '',
+      `at most ${JOINED_VALUES_MAX} different values of visits and persons are taken`,
     ),
     ...all.flatMap(dateProblems),
   ];

@@ -6,7 +6,7 @@ import { firstRowsSql, intervalsUntil, querySpan, SPILLED, startOf } from './eve
 import { closed } from './filters.ts';
 import { calendarFields, common, cutOf, EXAMPLE_TIME, longInterval, question, selectionShape } from './question.ts';
 import { conditionOf, inRange, selects } from './sql_expressions.ts';
-import { type Binder, createBinder, type Statement } from './statement.ts';
+import { type Binder, createBinder, JOINS, type Statement } from './statement.ts';
 
 export const retentionShape = closed({
   ...common,
@@ -147,7 +147,7 @@ function begunBeforeSql(siteId: string, plan: RetentionPlan, outside: Binder): s
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
   const before = inRange(siteId, { from: 0, to: plan.from }, binder);
   return binder.withNames(
-    `SELECT actor FROM event_rows WHERE ${[...before, ...filters, selects(plan.start, binder)].join(' AND ')} GROUP BY actor`,
+    `SELECT actor FROM event_rows${JOINS} WHERE ${[...before, ...filters, selects(plan.start, binder)].join(' AND ')} GROUP BY actor`,
   );
 }
 

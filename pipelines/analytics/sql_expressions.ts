@@ -11,12 +11,14 @@ import {
   type Field,
   type Filter,
   type PersonField,
+  type VisitField,
 } from './filters.ts';
 import { digestOfText, FIRST_ROW } from './packed_events.ts';
 import { hasSmallCountValues } from './personal_fields.ts';
 import { jsonText, placeOf, textOfProperty } from './property_text.ts';
 import type { Scope, Selection } from './question.ts';
-import type { Binder } from './statement.ts';
+import { type Binder, JOINS } from './statement.ts';
+import { ownVisitText, VISIT_MARGIN_MS, visitValuesSql } from './visits/visits_sql.ts';
 
 /** The name of an event, as queries show it. */
 function eventText(binder: Binder): string {
@@ -37,6 +39,8 @@ const TEXTS: Partial<Record<Column, (binder: Binder) => string>> = {
  * missing property are the empty text.
  */
 export function textOf(field: Field, binder: Binder): string {
+  if ('visit' in field) return textOfVisit(field, binder);
+  if ('person' in field) return textOfPerson(field, binder);
   if ('column' in field) return binder.name(TEXTS[field.column]?.(binder) ?? `toString(${field.column})`);
   const text = textOfProperty(field.property, binder);
   return field.part === undefined ? text : binder.name(PARTS[field.part](text, binder));
@@ -58,6 +62,35 @@ const PARTS: Record<AddressPart, (address: string, binder: Binder) => string> = 
 
 /** The host of the page that an event is of, by a name that senders give its address. */
 const ownHost = (name: string, binder: Binder): string => hostOf(textOf({ property: [name] }, binder));
+
+/** Of the visit that an event is of; empty where it is of none. */
+function textOfVisit({ visit, among }: VisitField, binder: Binder): string {
+  if (among === undefined) throw new Error('nobody has said which events visits are made of');
+  const { siteId, since, before } = among;
+  const span = { from: binder.time(since - VISIT_MARGIN_MS), to: binder.time(before + VISIT_MARGIN_MS) };
+  const name = binder.joined(
+    'GLOBAL ASOF LEFT JOIN',
+    visitValuesSql(siteId, span, visit, binder.inside()),
+    (visits) => `event_rows.visit_key = ${visits}.visit_of AND event_rows.timestamp >= ${visits}.visit_start`,
+  );
+  return `toString(${name}.visit_value)`;
+}
+
+/** What an event itself has of a field: of a visit's value what it says of that. */
+const ownTextOf = (field: PersonField['person'], binder: Binder): string =>
+  'visit' in field ? binder.name(ownVisitText(field.visit, binder)) : textOf(field, binder);
+
+/** The first or last text of all that the events of an event's person have; empty where none has any. */
+function textOfPerson({ person, seen, among }: PersonField, binder: Binder): string {
+  if (among === undefined) throw new Error('nobody has said whose events tell the values of persons');
+  const inside = binder.inside();
+  const until = among.before === null ? '' : ` AND timestamp < ${binder.time(among.before)}`;
+  const said = `SELECT actor AS person_of, ${ownTextOf(person, inside)} AS said, ${FIRST_ROW} AS place FROM event_rows
+  WHERE site_id = ${binder.bind(among.siteId, 'String')}${until} AND said != ''`;
+  const values = `SELECT person_of, ${seen === 'first' ? 'argMin' : 'argMax'}(said, place) AS person_value FROM (${inside.withNames(said)}) GROUP BY person_of`;
+  const name = binder.joined('GLOBAL ANY LEFT JOIN', values, (persons) => `event_rows.actor = ${persons}.person_of`);
+  return `${name}.person_value`;
+}
 
 /** An operand that is a number where its text reads as one. */
 const ofText = (text: string): Operand => ({ text, number: `toFloat64OrNull(${text})` });
@@ -102,7 +135,7 @@ function holdsOfPerson({ person, seen, among }: PersonField, condition: Conditio
   const site = binder.bind(among.siteId, 'String');
   const hasNumber = 'column' in person && person.column === 'value';
   const said = [
-    `${textOf(person, inside)} AS said`,
+    `${ownTextOf(person, inside)} AS said`,
     ...(hasNumber ? ['value AS number'] : []),
     `${FIRST_ROW} AS place`,
   ];
@@ -263,7 +296,7 @@ export function textsSql(
   const isCut = few.minPersons > 1 && hasSmallCountValues(field);
   const passes = allOf(few.filters.map((filter) => conditionOf(filter, binder)));
   const counted = isCut ? `, actor, ${passes} AS passing` : '';
-  const found = binder.withNames(`SELECT ${textOf(field, binder)} AS found${counted} FROM event_rows
+  const found = binder.withNames(`SELECT ${textOf(field, binder)} AS found${counted} FROM event_rows${JOINS}
   WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to}`);
   return `SELECT ${digestOfText('found')} AS digest, any(found) AS text
 FROM (${found}) GROUP BY digest${isCut ? ` HAVING uniqExactIf(actor, passing) >= ${few.minPersons} OR digest = 0` : ''}`;

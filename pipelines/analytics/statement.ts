@@ -30,7 +30,13 @@ export interface Binder {
    * for has to be given to withNames.
    */
   name(expression: string): string;
-  /** A SELECT with what its names stand for. */
+  /**
+   * A name for what rows of event_rows are joined with, equal ones share it. The SELECT that it is for says by JOINS where that goes.
+   *
+   * @param join The words of the join, then what is joined, and the condition, given the name.
+   */
+  joined(kind: 'GLOBAL ASOF LEFT JOIN' | 'GLOBAL ANY LEFT JOIN', select: string, on: (name: string) => string): string;
+  /** A SELECT with what its names stand for, and with its joins. */
   withNames(select: string): string;
   /**
    * The same SELECT, which is written once where the statement has it in parentheses more than once, as what is selected from.
@@ -40,6 +46,9 @@ export interface Binder {
   inside(): Binder;
   statement(sql: string): Statement;
 }
+
+/** Stands behind `FROM event_rows` where a SELECT's joins go. */
+export const JOINS = '/* joins */';
 
 /** Seconds since 1970 have ten digits and three behind the point: ClickHouse reads a number of four as a year, as of 1970. */
 const SECONDS_LENGTH = 14;
@@ -59,6 +68,7 @@ export function createBinder(): Binder {
     return `{${name}:${type}}`;
   };
   const numbers = { v: new Map<string, string>(), w: new Map<string, string>() };
+  const joins = new Map<string, string>();
   const binderOf = (letter: keyof typeof numbers): Binder => {
     const known = numbers[letter];
     const named = new Map<string, string>();
@@ -71,7 +81,13 @@ export function createBinder(): Binder {
         named.set(expression, name);
         return name;
       },
-      withNames: (select) => withNames(select, named),
+      joined(kind, select, on) {
+        const known = [...joins].find(([, join]) => join.includes(`(${select})`))?.[0];
+        const name = known ?? `joined${joins.size}`;
+        joins.set(name, `${kind} (${select}) AS ${name} ON ${on(name)}`);
+        return name;
+      },
+      withNames: (select) => withJoins(withNames(select, named), joins),
       shared(select) {
         shared.add(select);
         return select;
@@ -100,6 +116,12 @@ function withNames(select: string, named: ReadonlyMap<string, string>): string {
     if (count > 1) written.unshift(`${expression} AS ${name}`);
   }
   return written.length === 0 ? text : `WITH ${written.join(', ')} ${text}`;
+}
+
+function withJoins(select: string, joins: ReadonlyMap<string, string>): string {
+  const wanted = [...joins].filter(([name]) => select.includes(`${name}.`)).map(([, join]) => ` ${join}`);
+  if (wanted.length > 0 && !select.includes(JOINS)) throw new Error('a SELECT has no place for its joins');
+  return select.replace(JOINS, () => wanted.join('\n'));
 }
 
 function withShared(sql: string, shared: ReadonlySet<string>): string {

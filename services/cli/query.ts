@@ -4,9 +4,10 @@ import { type TSchema, Type } from 'typebox';
 import { type AnswerTable, answerTable, type Cell, csvOf } from '#pipelines/analytics/answer_table.ts';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
-import { COLUMNS, type Field, type Filter } from '#pipelines/analytics/filters.ts';
+import { COLUMNS, type Field, type Filter, type PersonField } from '#pipelines/analytics/filters.ts';
 import { QUESTIONS } from '#pipelines/analytics/questions.ts';
 import { type SqlAnswer, sqlTable } from '#pipelines/analytics/sql_rows.ts';
+import { VISIT_VALUES } from '#pipelines/analytics/visits/visit_values.ts';
 import type { RunningQueryItem } from '#services/control_api/operations.ts';
 import type { SplitAnswer } from '#services/control_api/sites.ts';
 import { renderNumber, renderTable, renderTime, renderValue } from '#services/stage/terminal.ts';
@@ -212,8 +213,15 @@ function readFilter(text: string): Filter {
   return { field, is: NUMBERS[sign as keyof typeof NUMBERS], to: number };
 }
 
-/** A column by its name; anything else is a path into the properties, also where `properties.` stands before it. */
+/**
+ * A column by its name; a value of the visit, or of the person's first or last event that has one, behind `visit.`, `first.` or
+ * `last.`; anything else is a path into the properties, also where `properties.` stands before it.
+ */
 function readField(text: string): Field {
+  const visit = VISIT_VALUES.find((name) => `visit.${name}` === text);
+  if (visit !== undefined) return { visit };
+  const [, seen, of = ''] = /^(first|last)\.(.+)$/s.exec(text) ?? [];
+  if (seen !== undefined) return { person: readField(of) as PersonField['person'], seen: seen as PersonField['seen'] };
   const column = COLUMNS.find((name) => name === text);
   return column === undefined ? { property: text.replace(/^properties\./, '').split('.') } : { column };
 }

@@ -119,6 +119,21 @@ const digestOfKind = (value: VisitValue, binder: Binder): string => digestOf(bin
 const KEY = `${keyOf('visit[1]')} AS visit_of`;
 const momentOf = (event: string): string => `toInt64(${timeOf(event)})`;
 
+/** A row for each visit: its key as `visit_of`, when it began as `visit_start`, and a value of it as `visit_value`. */
+export function visitValuesSql(siteId: string, span: TimeSpan, value: VisitValue, binder: Binder): string {
+  const inside = binder.inside();
+  const visits = `SELECT ${KEY}, fromUnixTimestamp64Milli(${momentOf('visit[1]')}, 'UTC') AS visit_start, ${digestOfVisit(value)} AS digest
+FROM (${visitArraysSql(siteId, span, { digest: digestOfKind(value, inside) }, inside)})`;
+  return `SELECT visit_of, visit_start, toLowCardinality(texts.text) AS visit_value
+FROM (${visits}) AS visits LEFT JOIN (${visitTextsSql(siteId, span, value, binder)}) AS texts ON visits.digest = texts.digest`;
+}
+
+/** What an event itself says of a visit's value; empty where it says nothing. */
+export function ownVisitText(value: VisitValue, binder: Binder): string {
+  if (kindOf(value) === 'arrival') return `if(empty(arrival), '', ${valueIn(value, 'arrival')})`;
+  return kindOf(value) === 'page' ? pageSql(binder) : `toString(${value})`;
+}
+
 /** What is counted of visits, and which. */
 interface CountedVisits {
   /** Of the events that visits are made of. */

@@ -1,5 +1,6 @@
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
-import type { Column, Condition, Field } from '#pipelines/analytics/filters.ts';
+import type { Column, Condition, Field, OwnField } from '#pipelines/analytics/filters.ts';
+import type { VisitValue } from '#pipelines/analytics/visits/visit_values.ts';
 
 /** What a condition is about: a column, a property, elements of an array, or a value of the person. */
 export type FilteredField = Condition['field'];
@@ -60,12 +61,38 @@ const COLUMN_LABELS: Readonly<Record<Column, string>> = {
   limited_data_use: 'Limited data use',
 };
 
+const VISIT_LABELS: Readonly<Record<VisitValue, string>> = {
+  channel: 'Channel',
+  source: 'Source',
+  medium: 'Medium',
+  campaign: 'Campaign',
+  referrer: 'Referrer',
+  landing_page: 'Landing page',
+  exit_page: 'Exit page',
+  geo_country: 'Country of the visit',
+  geo_region: 'Region of the visit',
+  geo_city: 'City of the visit',
+  browser: 'Browser of the visit',
+  os: 'Operating system of the visit',
+  device_type: 'Device of the visit',
+  language: 'Language of the visit',
+  screen_class: 'Screen size of the visit',
+};
+
+/** Every value of a visit as a field, in the order of their labels. */
+export const VISIT_FIELDS: readonly { visit: VisitValue }[] = (Object.keys(VISIT_LABELS) as VisitValue[]).map(
+  (visit) => ({ visit }),
+);
+
 /** Every column as a field, in the order of their labels. */
-export const COLUMN_FIELDS: readonly Field[] = (Object.keys(COLUMN_LABELS) as Column[]).map((column) => ({ column }));
+export const COLUMN_FIELDS: readonly OwnField[] = (Object.keys(COLUMN_LABELS) as Column[]).map((column) => ({
+  column,
+}));
 
 export function fieldLabel(field: FilteredField): string {
   if ('person' in field) return `${fieldLabel(field.person)}, the person's ${field.seen}`;
   if ('column' in field) return COLUMN_LABELS[field.column] ?? String(field.column);
+  if ('visit' in field) return VISIT_LABELS[field.visit] ?? String(field.visit);
   const path = field.property.join('.');
   if ('each' in field) return [`${path}[]`, ...field.each].join('.');
   return field.part === undefined ? path : `${path}, the ${field.part.replace('_', ' ')}`;
@@ -92,7 +119,7 @@ function parsed(text: string): unknown {
 export function plainFieldNamed(text: string): Field | null {
   if (text === '') return null;
   const field = fieldNamed(text);
-  return 'person' in field || 'each' in field ? null : field;
+  return 'each' in field ? null : field;
 }
 
 /** What a condition may say, and what it says it of. */
@@ -179,10 +206,14 @@ export const filtersIn = (value: unknown): FilterDraft[] =>
 
 /** Whether something out of an address can be shown as a field. */
 export function isField(value: unknown): value is FilteredField {
-  const { column, property, person, each } = objectIn(value);
+  const { column, property, person, each, visit } = objectIn(value);
   if (person !== undefined) return isField(person);
   const isPath = (path: unknown): boolean => Array.isArray(path) && path.every((part) => typeof part === 'string');
-  return typeof column === 'string' || (isPath(property) && (each === undefined || isPath(each)));
+  return (
+    typeof column === 'string' ||
+    typeof visit === 'string' ||
+    (isPath(property) && (each === undefined || isPath(each)))
+  );
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -233,7 +264,7 @@ export function propertyNames(properties: readonly Record<string, unknown>[]): s
 }
 
 /** Properties that are web addresses, which differ by far more than what people ask about. */
-const ADDRESSES: readonly (Field & { property: string[] })[] = [
+const ADDRESSES: readonly (OwnField & { property: string[] })[] = [
   { property: ['$current_url'], part: 'page' },
   { property: ['page_location'], part: 'page' },
   { property: ['$referrer'], part: 'host' },
@@ -281,7 +312,7 @@ export function fieldNotes(events: Listing['events']): (field: Field) => string 
 }
 
 /** The properties as fields, and behind an address the part of it that people mean. */
-export const propertyFields = (properties: readonly string[][]): Field[] =>
+export const propertyFields = (properties: readonly string[][]): OwnField[] =>
   properties.flatMap((property) => [
     { property },
     ...ADDRESSES.filter((address) => address.property[0] === property[0] && property.length === 1),

@@ -66,11 +66,11 @@ interface ConditionRowProps {
 }
 
 function ConditionRow({ name, condition, events, onCondition }: ConditionRowProps) {
-  const { filtered } = useNames();
+  const { fields } = useNames();
   const { field, is } = condition;
   const isEmpty = 'property' in field && field.property.length === 0;
   const key = isEmpty ? '' : conditions.fieldKey(field);
-  const isKnown = isEmpty || filtered.some(({ value }) => value === key);
+  const isKnown = isEmpty || fields.some(({ value }) => value === key);
   const takes = conditions.takenBy(is);
   return (
     <>
@@ -80,7 +80,7 @@ function ConditionRow({ name, condition, events, onCondition }: ConditionRowProp
         takesOthers
         value={key}
         placeholder="Choose a property"
-        options={isKnown ? filtered : [{ value: key, label: conditions.fieldLabel(field) }, ...filtered]}
+        options={isKnown ? fields : [{ value: key, label: conditions.fieldLabel(field) }, ...fields]}
         onValue={(text) => onCondition({ ...condition, field: conditions.fieldNamed(text) })}
       />
       <select

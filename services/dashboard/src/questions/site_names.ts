@@ -1,7 +1,7 @@
 import { createContext } from 'preact';
 import { useContext, useMemo } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
-import type { Field } from '#pipelines/analytics/filters.ts';
+import type { OwnField } from '#pipelines/analytics/filters.ts';
 import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
 import { type ApiResult, ask } from '../api/request.ts';
 import { useQuery } from '../api/use_answer.ts';
@@ -17,8 +17,6 @@ interface SiteNames {
   events: readonly Offered[];
   /** Its columns and properties, by `fieldKey`. */
   fields: readonly Offered[];
-  /** The same, and the person's first and last values of them. */
-  filtered: readonly Offered[];
 }
 
 const DAY_MS = 86_400_000;
@@ -29,7 +27,7 @@ const VALUES_MAX = 100;
 /** Properties are those of the newest so many events. */
 const LOOKED_MAX = 300;
 
-const EMPTY: SiteNames = { siteId: '', events: [], fields: [], filtered: [] };
+const EMPTY: SiteNames = { siteId: '', events: [], fields: [] };
 
 export const SiteNamesContext = createContext<SiteNames>(EMPTY);
 
@@ -57,7 +55,7 @@ export function useSiteNames(siteId: string): SiteNames {
     const events = (counted.value?.values ?? []).map(({ value }) => ({ value }));
     const listed = newest.value?.events ?? [];
     // Those who see figures of many alone may not name what singles persons or events out.
-    const mayName = (field: Field): boolean => mayNamePersons || !namesPersons(field);
+    const mayName = (field: OwnField): boolean => mayNamePersons || !namesPersons(field);
     const columns = conditions.COLUMN_FIELDS.filter(mayName);
     const paths = conditions.otherProperties(
       conditions.propertyNames(listed.map((event) => event.properties)),
@@ -65,13 +63,16 @@ export function useSiteNames(siteId: string): SiteNames {
     );
     const properties = conditions.propertyFields(paths).filter(mayName);
     const noteOf = conditions.fieldNotes(listed);
-    const offer = (group: string, some: readonly Field[]): Offered[] =>
+    const offer = (group: string, some: readonly OwnField[]): Offered[] =>
       some.map((field) => ({ ...offered(field, group), ...noted(noteOf(field)) }));
-    const fields = [...offer('Event fields', columns), ...offer('Properties', properties)];
+    const visits = conditions.VISIT_FIELDS.map((field) => offered(field, 'Visit'));
     const ofPersons = (['first', 'last'] as const).flatMap((seen) =>
-      [...columns, ...properties].map((person) => offered({ person, seen }, `Person's ${seen} value`)),
+      [...conditions.VISIT_FIELDS, ...columns, ...properties].map((person) =>
+        offered({ person, seen }, `Person's ${seen} value`),
+      ),
     );
-    return { siteId, events, fields, filtered: [...fields, ...ofPersons] };
+    const fields = [...visits, ...offer('Event fields', columns), ...offer('Properties', properties), ...ofPersons];
+    return { siteId, events, fields };
   }, [siteId, counted.value, newest.value, mayNamePersons]);
 }
 

@@ -48,6 +48,10 @@ export const CONDITIONS: readonly [Condition, ...Condition[]] = [
   { field: { person: { column: 'value' }, seen: 'first' }, is: 'at_least', to: 150 },
   { field: { person: { column: 'value' }, seen: 'last' }, is: 'not_set' },
   { field: { person: { column: 'event' }, seen: 'first' }, is: 'equal', to: ['page_view', 'scroll'] },
+  { field: { visit: 'channel' }, is: 'equal', to: ['Direct', 'Email'] },
+  { field: { visit: 'source' }, is: 'set' },
+  { field: { visit: 'landing_page' }, is: 'not_containing', to: 'mug' },
+  { field: { person: { visit: 'campaign' }, seen: 'last' }, is: 'equal', to: ['spring'] },
   { field: { person: { property: ['since'] }, seen: 'last' }, is: 'before', to: '2026-09-10T10:00Z' },
 ];
 

@@ -37,6 +37,11 @@ export function correlationByHand(query: CorrelationQuery, ledger: Ledger): Corr
 
 const far = (ratio: number): number => Math.round(Math.abs(Math.log(ratio)) * 1e6);
 
+/** Without what the service says of which events it is. */
+function asAsked(field: Field | null): Field | null {
+  return JSON.parse(JSON.stringify(field), (key, value) => (key === 'among' ? undefined : value)) as Field | null;
+}
+
 const firstText = (field: Field, deed: Deed | undefined): string[] => (deed === undefined ? [] : [textOf(field, deed)]);
 
 /** Names that no step has, of events after the first step, until the last one or the end of the window. */
@@ -64,7 +69,9 @@ function compared(
       Number(Math.exp(logarithm + of).toPrecision(4)),
     );
     const converted = having.filter(({ hasConverted }) => hasConverted).length;
-    return [{ field, value, persons: having.length, converted, odds_ratio, odds_ratio_low, odds_ratio_high }];
+    return [
+      { field: asAsked(field), value, persons: having.length, converted, odds_ratio, odds_ratio_low, odds_ratio_high },
+    ];
   });
 }
 

@@ -22,6 +22,12 @@ export const FIELDS: readonly [Field, ...Field[]] = [
   { property: ['plan'] },
   { property: ['size'] },
   { property: ['missing'] },
+  { visit: 'source' },
+  { visit: 'channel' },
+  { visit: 'landing_page' },
+  { visit: 'device_type' },
+  { person: { visit: 'source' }, seen: 'first' },
+  { person: { property: ['utm', 'campaign'] }, seen: 'last' },
 ];
 
 export function maybe<T>(random: Random, probability: number, make: () => T): T | undefined {

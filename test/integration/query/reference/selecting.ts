@@ -1,7 +1,9 @@
-import type { Condition, Field, Filter } from '#pipelines/analytics/filters.ts';
+import type { Condition, Field, Filter, PersonField, VisitField } from '#pipelines/analytics/filters.ts';
+import { queriedSince, withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
 import type { Selection } from '#pipelines/analytics/question.ts';
 import { dayOf } from './calendar.ts';
 import { type Deed, inOrder, type Ledger } from './reference_ledger.ts';
+import { ownVisitText, type Visit, visitsByHand, visitText } from './visit_cuts.ts';
 import { deviceOf } from './worlds.ts';
 
 const COLUMNS: Record<string, (deed: Deed) => string> = {
@@ -31,9 +33,41 @@ const ELEMENTS: Record<string, (deed: Deed) => string[]> = {
 
 /** A field of an event as text; empty where it has none. */
 export function textOf(field: Field, deed: Deed): string {
+  if ('visit' in field) return textOfVisit(field, deed);
+  if ('person' in field) return textOfPerson(field, deed);
   const read = 'column' in field ? COLUMNS[field.column] : PROPERTIES[field.property.join('.')];
   if (read === undefined) throw new Error('the reference does not know this field');
   return read(deed);
+}
+
+/** Visits of a person's events, by what they are made of: browsers are of one person. */
+const known = new WeakMap<readonly Deed[], Map<string, Map<Deed, Visit>>>();
+
+function textOfVisit({ visit, among }: VisitField, deed: Deed): string {
+  if (deed.visit === null || among === undefined) return '';
+  const ofLife = known.get(deed.life) ?? new Map<string, Map<Deed, Visit>>();
+  known.set(deed.life, ofLife);
+  const key = `${among.since} ${among.before}`;
+  const visits =
+    ofLife.get(key) ??
+    new Map(
+      visitsByHand(deed.life, { from: among.since, to: among.before }).flatMap((one) =>
+        one.deeds.map((each) => [each, one] as const),
+      ),
+    );
+  ofLife.set(key, visits);
+  const found = visits.get(deed);
+  return found === undefined ? '' : visitText(visit, found);
+}
+
+/** The first or last text of all events of the person before the question's end. */
+function textOfPerson({ person, seen, among }: PersonField, deed: Deed): string {
+  const before = among?.before ?? Number.POSITIVE_INFINITY;
+  const texts = inOrder(deed.life.filter(({ at }) => at < before)).map((one) =>
+    'visit' in person ? ownVisitText(person.visit, one) : textOf(person, one),
+  );
+  const found = texts.filter((text) => text !== '');
+  return (seen === 'first' ? found[0] : found.at(-1)) ?? '';
 }
 
 function passes(filter: Filter, deed: Deed): boolean {
@@ -50,12 +84,6 @@ const withoutNot = (condition: Condition): Condition =>
 
 /** The texts of which one has to do. */
 function textsOf(field: Condition['field'], deed: Deed): string[] {
-  if ('person' in field) {
-    const before = field.among?.before ?? Number.POSITIVE_INFINITY;
-    const texts = inOrder(deed.life.filter(({ at }) => at < before)).map((one) => textOf(field.person, one));
-    const known = texts.filter((text) => text !== '');
-    return [(field.seen === 'first' ? known[0] : known.at(-1)) ?? ''];
-  }
   if (!('each' in field)) return [textOf(field, deed)];
   const read = ELEMENTS[`${field.property.join('.')}.${field.each.join('.')}`];
   if (read === undefined) throw new Error('the reference does not know these elements');
@@ -125,9 +153,7 @@ export function scoped(ledger: Ledger, { from, to, filters }: Scope): Deed[] {
   return ledger.filter((deed) => deed.at >= from && deed.at < to && passesAll(filters, deed));
 }
 
-/** A question in which each condition on a person says until when the person's events tell its values: the question's end. */
+/** A question in which each value of a person or visit says of which events it is: those until the question's end. */
 export function untilItsEnd<Query extends { to: number }>(query: Query): Query {
-  return JSON.parse(JSON.stringify(query), (key, value) =>
-    key === 'field' && 'person' in value ? { ...value, among: { siteId: 'shop', before: query.to } } : value,
-  ) as Query;
+  return withPersonsOf(query, 'shop', queriedSince(query));
 }
