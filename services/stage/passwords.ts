@@ -9,9 +9,9 @@ import type { ClickhouseParts, KafkaConfig, RedisParts } from '#infra/config/ser
 import { createKafka, withAdmin } from '#infra/kafka/client.ts';
 import { endScram, otherMechanism, type ScramMechanism, scramMechanisms, setScram } from '#infra/kafka/scram.ts';
 import { createLogger } from '#infra/log/logger.ts';
-import { mastersOf } from '#infra/redis/client.ts';
-import { createRedis, nodesOf, type Server } from '#infra/redis/connection.ts';
+import { createRedis } from '#infra/redis/connection.ts';
 import * as redis from '#infra/redis/passwords.ts';
+import { serversOf } from '#infra/redis/replicas.ts';
 import { asLogin } from '#infra/rights/logins.ts';
 
 /** Passwords by user. */
@@ -78,16 +78,14 @@ export const newPasswords = (users: readonly string[]): Passwords =>
 
 const silent = createLogger('passwords', 'silent');
 
-/** @throws RedisUnavailableError */
+/** @throws RedisUnavailableError, RedisReplicaUntoldError */
 export async function redisKeeper({ redisUrl, redisCluster }: RedisParts): Promise<PasswordKeeper> {
   const connection = createRedis(redisUrl, silent, redisCluster);
-  let servers: Server[];
-  try {
-    servers = [...(await mastersOf(connection)), ...nodesOf(connection, 'slave')];
-  } catch (error) {
+  const found = await serversOf(connection).catch((error: unknown) => {
     connection.disconnect();
     throw error;
-  }
+  });
+  const servers = found.all;
   return {
     async counts(users) {
       await redis.refuseOpenUsers(servers, users);
@@ -104,7 +102,10 @@ export async function redisKeeper({ redisUrl, redisCluster }: RedisParts): Promi
       await redis.saveUsers(servers);
     },
     persist: () => redis.saveUsers(servers),
-    close: async () => connection.disconnect(),
+    async close() {
+      found.close();
+      connection.disconnect();
+    },
   };
 }
 

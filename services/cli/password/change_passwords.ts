@@ -1,7 +1,7 @@
 // New passwords at Kafka, Redis and ClickHouse, and in the files that processes have their variables of.
 
 import { existsSync, rmSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
 import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
@@ -33,7 +33,7 @@ import {
   mechanismIn,
   type NewLogins,
   passwordsByUser,
-  refuseElsewhere,
+  refuseHalfLogins,
   VARIABLES,
   withLogins,
 } from './file_logins.ts';
@@ -80,7 +80,7 @@ async function rotateIn(part: LoginPart, folder: string, ports: Ports): Promise<
     throw new UsageError('rotation_unfinished', `it was interrupted: svc password rotate ${other} goes on`);
   const files = filesIn(folder);
   if (begun !== null) sweepBeside(files);
-  if (part === 'kafka') refuseElsewhere(files);
+  if (part === 'kafka') refuseHalfLogins(files);
   const plan = begun ?? (await newPlan(part, folder, files, env));
   const changes = files
     .map((file) => ({ file, text: withLogins(part, file, plan) }))
@@ -209,9 +209,10 @@ async function usersAsked(
       urlsOf.set(user, (urlsOf.get(user) ?? new Set()).add(url));
     }
   }
-  const named = all.filter(({ file }) => basename(file.path) !== ONCE_FILE);
+  const namesOf = (user: string): string[] =>
+    all.flatMap((login) => (login.user === user ? login.file.names : [])).filter((name) => name !== ONCE_FILE);
   for (const [user, { size }] of urlsOf) {
-    const files = new Set(named.flatMap((login) => (login.user === user ? [login.file.path] : []))).size;
+    const files = new Set(namesOf(user)).size;
     if (size < files)
       throw new UsageError(
         'process_unasked',

@@ -21,9 +21,9 @@ import type { EnvFile } from './environment_text.ts';
 
 /** Each file once, however many links lead to it. */
 export function filesIn(folder: string): EnvFile[] {
-  const names = readdirSync(folder).filter((name) => name.endsWith('.env'));
-  const paths = new Set(names.sort().map((name) => realpathSync(join(folder, name))));
-  return [...paths].map((path) => ({ path, text: readFileSync(path, 'utf8') }));
+  const all = readdirSync(folder).filter((name) => name.endsWith('.env'));
+  const byPath = Map.groupBy(all.sort(), (name) => realpathSync(join(folder, name)));
+  return [...byPath].map(([path, names]) => ({ path, names, text: readFileSync(path, 'utf8') }));
 }
 
 /** A new text for a file that was read. */

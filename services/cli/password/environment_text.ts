@@ -3,8 +3,10 @@
 import { UsageError } from '../command.ts';
 
 export interface EnvFile {
-  /** Where its text is, which a link may lead to. */
+  /** Where its text is, which links may lead to. */
   path: string;
+  /** What it is called in the folder: more than once where several links lead to it. */
+  names: readonly string[];
   text: string;
 }
 
@@ -24,6 +26,17 @@ export function withValue(file: EnvFile, name: string, value: string): string {
   const found = assignmentIn(file, name);
   if (found === null) return file.text;
   return file.text.split('\n').with(found.line, `${found.before}${value}${found.after}`).join('\n');
+}
+
+/** The text with a value of a variable, which gets a line below that of another, as that is written, where it has none. */
+export function withValueBelow(file: EnvFile, above: string, name: string, value: string): string {
+  const found = assignmentIn(file, above);
+  if (found === null || assignmentIn(file, name) !== null) return withValue(file, name, value);
+  const line = `${found.before.replace(above, name)}${value}${found.after}`;
+  return file.text
+    .split('\n')
+    .toSpliced(found.line + 1, 0, line)
+    .join('\n');
 }
 
 /** What is in quotes is not expanded by anybody, and without quotes nothing stands that ends it or begins a comment. */

@@ -1,14 +1,11 @@
 // As whom processes sign in, by the files that they have their variables of, and these files with other passwords.
 
-import { basename } from 'node:path';
 import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import { isScram, type ScramMechanism } from '#infra/kafka/scram.ts';
 import { leadsToSame, readRedisAddress } from '#infra/redis/address.ts';
 import { asLogin, type LoginPart } from '#infra/rights/logins.ts';
-import { processUsers } from '#infra/rights/process_rights.ts';
-import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { UsageError } from '../command.ts';
-import { type EnvFile, valueIn, withValue } from './environment_text.ts';
+import { type EnvFile, valueIn, withValue, withValueBelow } from './environment_text.ts';
 
 /** Where passwords stand: of Kafka beside the user, of the others in addresses. */
 export const VARIABLES: Record<LoginPart, readonly [string, ...string[]]> = {
@@ -17,6 +14,7 @@ export const VARIABLES: Record<LoginPart, readonly [string, ...string[]]> = {
   clickhouse: ['CLICKHOUSE_URL', 'CONTROL_SQL_URL', 'CONTROL_ANALYSTS_URL'],
 };
 const MECHANISM = 'KAFKA_SASL_MECHANISM';
+const LOGIN = ['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD'] as const;
 
 /** The new passwords of users, by name; of Kafka with the mechanism that has them. */
 export interface NewLogins {
@@ -55,7 +53,10 @@ export function passwordsByUser(logins: readonly FileLogin[]): Map<string, strin
   return passwords;
 }
 
-/** The text of a file with new logins; that of one which has them stays as it is. */
+/**
+ * The text of a file with new logins; that of one which has them stays as it is. The mechanism of a password stands beside it: other
+ * files than those of the folder may tell processes the former one.
+ */
 export function withLogins(part: LoginPart, file: EnvFile, { passwords, mechanism }: NewLogins): string {
   const changed = { ...file };
   for (const { variable, user } of allLogins(part, [file])) {
@@ -63,51 +64,37 @@ export function withLogins(part: LoginPart, file: EnvFile, { passwords, mechanis
     if (password === undefined) continue;
     const value = part === 'kafka' ? password : asLogin(valueIn(file, variable), user, password);
     changed.text = withValue(changed, variable, value);
+    if (mechanism !== null) changed.text = withValueBelow(changed, variable, MECHANISM, mechanism);
   }
-  return mechanism === null ? changed.text : withValue(changed, MECHANISM, mechanism);
+  return changed.text;
 }
 
-/** The one mechanism of the files. @throws UsageError where they have none or several, or Kafka keeps its passwords elsewhere */
+/**
+ * The one mechanism by which users of files sign in: that beside the password, or else that of files without one.
+ *
+ * @throws UsageError where there are none or several, or Kafka keeps its passwords elsewhere
+ */
 export function mechanismIn(files: readonly EnvFile[]): ScramMechanism {
-  const all = new Set(files.map((file) => valueIn(file, MECHANISM).toLowerCase()));
-  all.delete('');
+  const owners = new Set(allLogins('kafka', files).map(({ file }) => file));
+  const told = (file: EnvFile): string => valueIn(file, MECHANISM).toLowerCase();
+  const shared = files.filter((file) => !owners.has(file)).flatMap((file) => told(file) || []);
+  const all = new Set([...owners].flatMap((file) => told(file) || shared));
   const [mechanism = 'none'] = all;
   if (all.size === 1 && isScram(mechanism)) return mechanism;
   const why = 'PLAIN keeps passwords in the settings of the brokers';
   throw new UsageError('mechanism_unknown', `the files need one ${MECHANISM}, which is scram-sha-256 or -512: ${why}`);
 }
 
-/** Files of processes by name, as deploy/environment has them: `svc_delivery_meta` has delivery-meta.env. */
-const PROCESS_FILES: ReadonlySet<string> = new Set(
-  processUsers(DESTINATIONS.map(({ name }) => name)).map(
-    ({ user }) => `${user.replace(/^svc_/, '').replaceAll('_', '-')}.env`,
-  ),
-);
-
-/**
- * A new password is of another mechanism, which a file may give to processes whose password is in no file: they would sign in by
- * the old one, which is not of that mechanism. @throws UsageError `password_elsewhere`
- */
-export function refuseElsewhere(files: readonly EnvFile[]): void {
-  const all = files.map((file) => ({
-    path: file.path,
-    isProcess: PROCESS_FILES.has(basename(file.path)),
-    user: valueIn(file, 'KAFKA_SASL_USERNAME'),
-    password: valueIn(file, 'KAFKA_SASL_PASSWORD'),
-    mechanism: valueIn(file, MECHANISM),
-  }));
-  const shared = all.filter((one) => !one.isProcess);
-  const isTold = shared.some((one) => one.mechanism !== '') && shared.every((one) => one.user === '');
-  const elsewhere = all.find(
-    ({ isProcess, user, password, mechanism }) =>
-      (user === '') !== (password === '') || (isProcess && user === '' && (mechanism !== '' || isTold)),
-  );
-  if (elsewhere === undefined) return;
-  const missing = elsewhere.user === '' ? 'KAFKA_SASL_USERNAME' : 'KAFKA_SASL_PASSWORD';
-  throw new UsageError(
-    'password_elsewhere',
-    `${elsewhere.path} has no ${missing}: give it there, or take the file away where no process has it`,
-  );
+/** A password and its user stand in one file: what one of them is without the other, no file tells. @throws UsageError */
+export function refuseHalfLogins(files: readonly EnvFile[]): void {
+  for (const file of files) {
+    const missing = LOGIN.filter((variable) => valueIn(file, variable) === '');
+    if (missing.length === 1)
+      throw new UsageError(
+        'password_elsewhere',
+        `${file.path} has no ${missing[0]}: give it there, or take the file away where no process has it`,
+      );
+  }
 }
 
 /** As whom a variable of a file signs in at the servers of its part; null where it does not. */

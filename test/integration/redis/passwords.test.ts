@@ -1,4 +1,5 @@
 import {
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -18,7 +19,9 @@ import { asLogin, loginDigest } from '#infra/rights/logins.ts';
 import { passwordChanges } from '#services/cli/password/change_passwords.ts';
 import { redisKeeper } from '#services/stage/passwords.ts';
 import { quiet } from '#test/harness/kafka.ts';
-import { useOwnParts } from '#test/harness/own_parts.ts';
+import { startOwnParts, useOwnParts } from '#test/harness/own_parts.ts';
+import { discard } from '#test/harness/parts.ts';
+import { until } from '#test/harness/until.ts';
 
 const parts = useOwnParts('redis');
 const USERS = ['edge', 'dedup', 'quota'];
@@ -136,4 +139,47 @@ test('a file with another password than the server has is refused before anythin
     ]),
   );
   await keeper.close();
+});
+
+test('a replica outside a cluster is told too, and one that cannot be reached is refused before anything changes', {
+  timeout: 240_000,
+}, async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'replica-'));
+  mkdirSync(join(dataDir, 'redis'));
+  cpSync(join(dirname(aclFile), 'credentials.json'), join(dataDir, 'redis', 'credentials.json'));
+  const copying = await startOwnParts(dataDir, ['redis']);
+  const { username, password, port } = new URL(ownUrl());
+  const replica = createRedis(copying.addresses.redisUrl, quiet) as Server;
+  try {
+    await replica.config('SET', 'masteruser', username);
+    await replica.config('SET', 'masterauth', password);
+    for (const name of USERS) await replica.acl('SETUSER', `svc_${name}`, 'resetpass', `>first_${name}`);
+    await replica.replicaof('127.0.0.1', Number(port));
+    await until('it copies', async () => (await admin.info('replication')).includes('state=online'));
+    const digestsAt = async (server: Server): Promise<unknown> =>
+      Promise.all(USERS.map(async (name) => ((await server.acl('GETUSER', `svc_${name}`)) as unknown[])[3]));
+    const before = await digestsAt(replica);
+    await changes().rotateIn('redis', folder);
+    expect(await digestsAt(replica)).not.toEqual(before);
+    expect(await digestsAt(replica)).toEqual(await digestsAt(admin));
+    // Also by the address of the replica the master is told.
+    const atReplica = await redisKeeper({ redisUrl: copying.addresses.redisUrl, redisCluster: false });
+    await atReplica.keepOnly(Object.fromEntries(USERS.map((name) => [`svc_${name}`, passwordOf(name)])));
+    await atReplica.close();
+    expect(await firstLeft()).toEqual([]);
+    await replica.config('SET', 'replica-announce-port', '1');
+    await replica.replicaof('NO', 'ONE');
+    await replica.replicaof('127.0.0.1', Number(port));
+    await until('it copies by another address', async () =>
+      (await admin.info('replication')).includes('port=1,state=online'),
+    );
+    const texts = USERS.map(urlOf);
+    await expect(changes().rotateIn('redis', folder)).rejects.toMatchObject({ code: 'redis_replica_untold' });
+    expect(USERS.map(urlOf)).toEqual(texts);
+    expect(readdirSync(folder)).toEqual(['dedup.env', 'edge.env', 'quota.env']);
+  } finally {
+    replica.disconnect();
+    await discard(copying);
+    rmSync(dataDir, { recursive: true, maxRetries: 5 });
+  }
 });

@@ -1,9 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { loginDigest } from '#infra/rights/logins.ts';
 import { passwordChanges } from '#services/cli/password/change_passwords.ts';
+import { filesIn } from '#services/cli/password/environment_files.ts';
+import { mechanismIn, withLogins } from '#services/cli/password/file_logins.ts';
 import { type LocalRotation, requestPath, statePath } from '#services/stage/local_rotation.ts';
 
 let folder: string;
@@ -45,6 +47,7 @@ const contents = (): Record<string, string> =>
   Object.fromEntries(readdirSync(folder).map((name) => [name, readFileSync(join(folder, name), 'utf8')]));
 
 const KAFKA = 'KAFKA_SASL_USERNAME=svc_edge\nKAFKA_SASL_PASSWORD=secret\n';
+const DEDUP = KAFKA.replace('edge', 'dedup');
 const SETTINGS = 'KAFKA_SASL_MECHANISM=scram-sha-512\n';
 
 test.each([
@@ -53,13 +56,14 @@ test.each([
     { 'settings.env': SETTINGS, 'edge.env': KAFKA, 'quota.env': 'KAFKA_SASL_USERNAME=svc_quota\n' },
     'password_elsewhere',
   ],
+  ['kafka', { 'settings.env': SETTINGS, 'edge.env': 'KAFKA_SASL_PASSWORD=secret\n' }, 'password_elsewhere'],
+  ['kafka', { 'edge.env': KAFKA }, 'mechanism_unknown'],
+  ['kafka', { 'settings.env': 'KAFKA_SASL_MECHANISM=plain\n', 'edge.env': KAFKA }, 'mechanism_unknown'],
   [
     'kafka',
-    { 'settings.env': SETTINGS, 'edge.env': KAFKA, 'delivery-meta.env': 'METRICS_PORT=1\n' },
-    'password_elsewhere',
+    { 'settings.env': SETTINGS, 'edge.env': KAFKA, 'dedup.env': `KAFKA_SASL_MECHANISM=scram-sha-256\n${DEDUP}` },
+    'mechanism_unknown',
   ],
-  ['kafka', { 'settings.env': SETTINGS, 'edge.env': 'KAFKA_SASL_PASSWORD=secret\n' }, 'password_elsewhere'],
-  ['kafka', { 'edge.env': SETTINGS + KAFKA, 'quota.env': SETTINGS }, 'password_elsewhere'],
   ['redis', { 'edge.env': 'REDIS_URL=redis://a:secret@h\nREDIS_URL=redis://b:secret@h\n' }, 'variable_unreadable'],
   ['kafka', { 'settings.env': SETTINGS + SETTINGS, 'edge.env': KAFKA }, 'variable_unreadable'],
   ['redis', { 'edge.env': 'REDIS_URL=redis://a:b@h\n', 'kafka.rotation.json': '{}' }, 'rotation_unfinished'],
@@ -77,9 +81,42 @@ test.each([
     .rotateIn(part, folder)
     .catch((error: Error) => error);
   expect(refused).toMatchObject({ code });
-  expect(String(refused)).toContain(code === 'rotation_unfinished' ? 'svc password rotate kafka' : folder);
+  const named = { rotation_unfinished: 'svc password rotate kafka', mechanism_unknown: 'KAFKA_SASL_MECHANISM' };
+  expect(String(refused)).toContain(code in named ? named[code as keyof typeof named] : folder);
   expect(String(refused)).not.toContain('secret');
   expect(contents()).toEqual(before);
+});
+
+test('the mechanism goes with the password into each file that has one, and into no other', () => {
+  write({
+    'settings.env': SETTINGS,
+    'edge-1.env': `${SETTINGS}${KAFKA}`,
+    'dedup.env': `# its own\nexport KAFKA_SASL_USERNAME=svc_dedup\nexport KAFKA_SASL_PASSWORD="secret"\nMETRICS_PORT=1\n`,
+    'none.env': 'METRICS_PORT=1\n',
+  });
+  const files = filesIn(folder);
+  expect(mechanismIn(files)).toBe('scram-sha-512');
+  const plan = { passwords: { svc_edge: 'new1', svc_dedup: 'new2' }, mechanism: 'scram-sha-256' } as const;
+  const texts = files.map((file) => ({ ...file, text: withLogins('kafka', file, plan) }));
+  expect(Object.fromEntries(texts.map(({ names: [name], text }) => [name, text]))).toEqual({
+    'settings.env': SETTINGS,
+    'edge-1.env': 'KAFKA_SASL_MECHANISM=scram-sha-256\nKAFKA_SASL_USERNAME=svc_edge\nKAFKA_SASL_PASSWORD=new1\n',
+    'dedup.env':
+      '# its own\nexport KAFKA_SASL_USERNAME=svc_dedup\nexport KAFKA_SASL_PASSWORD="new2"\nexport KAFKA_SASL_MECHANISM="scram-sha-256"\nMETRICS_PORT=1\n',
+    'none.env': 'METRICS_PORT=1\n',
+  });
+  expect(mechanismIn(files.filter(({ names: [name] }) => name !== 'settings.env'))).toBe('scram-sha-512');
+  // The next time the files' own one counts.
+  expect(mechanismIn(texts)).toBe('scram-sha-256');
+  expect(texts.map((file) => withLogins('kafka', file, plan))).toEqual(texts.map(({ text }) => text));
+});
+
+test('files that are links are known by the names of the links', () => {
+  mkdirSync(join(folder, 'store'));
+  write({ 'store/a1': 'REDIS_URL=redis://svc_a:its@h\n', 'store/b2': 'REDIS_URL=redis://svc_b:its@h\n' });
+  for (const name of ['edge-1', 'edge-2']) symlinkSync(join(folder, 'store/a1'), join(folder, `${name}.env`));
+  symlinkSync(join(folder, 'store/b2'), join(folder, 'provision.env'));
+  expect(filesIn(folder).map(({ names }) => names)).toEqual([['edge-1.env', 'edge-2.env'], ['provision.env']]);
 });
 
 const login = (user: string, password: string): string =>

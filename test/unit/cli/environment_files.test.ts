@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const fileOf = (text: string) => ({ path: '/etc/svc/edge.env', text });
+const fileOf = (text: string) => ({ path: '/etc/svc/edge.env', names: ['edge.env'], text });
 
 test.each([
   ['A=old', 'A=new'],
