@@ -22,6 +22,13 @@ export const SAME_EVENTS: readonly (readonly [ours: string, ...others: string[]]
   ['add_payment_info', 'Payment Info Entered'],
   ['purchase', 'Order Completed'],
   ['refund', 'Order Refunded'],
+  ['order_cancelled', 'Order Cancelled', 'order_canceled', 'Order Canceled'],
+  [
+    'subscription_renewed',
+    ...['Subscription Renewed', 'subscription_renewal', 'Subscription Renewal'],
+    // Of apps, by GA4 and RevenueCat.
+    ...['app_store_subscription_renew', 'rc_renewal_event'],
+  ],
   ['generate_lead', 'Lead Generated'],
   ['sign_up', 'Signed Up'],
   ['subscribe', 'Subscribed'],

@@ -9,6 +9,7 @@ import { lifecycle } from './lifecycle.ts';
 import { paths } from './paths.ts';
 import { actors } from './people/sql.ts';
 import { retention } from './retention.ts';
+import { revenue } from './revenue/sql.ts';
 import { stickiness } from './stickiness.ts';
 import { top } from './top.ts';
 import { trends } from './trends/sql.ts';
@@ -18,6 +19,7 @@ export const QUESTIONS = [
   funnel,
   correlation,
   trends,
+  revenue,
   retention,
   stickiness,
   lifecycle,

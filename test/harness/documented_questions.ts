@@ -76,6 +76,12 @@ const QUESTIONS: readonly [route: string, name: string, query: object][] = [
   ['visits', 'by channel', { ...RANGE, breakdown: { visit: 'channel' } }],
   ['visits', 'by landing page, each day', { ...RANGE, interval: 'day', breakdown: { visit: 'landing_page' } }],
   ['visits', 'with attention', { ...RANGE, attention: true }],
+  ['revenue', 'days', { ...RANGE, interval: 'day' }],
+  [
+    'revenue',
+    'by a property, the time before',
+    { ...RANGE, interval: 'day', breakdown: { field: CAMPAIGN }, compare: 'previous' },
+  ],
   ['stickiness', 'three series', { ...RANGE, interval: 'day', series: STEPS.slice(1) }],
   ['lifecycle', 'weeks', { ...RANGE, interval: 'week', ...named('page_view') }],
   ['retention', 'first', RETENTION],

@@ -200,7 +200,12 @@ const POINTS_MAX = 100_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** The length of an interval, or the least it may have. */
-const LENGTHS_MS: Record<Interval, number> = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS, month: 28 * DAY_MS };
+export const INTERVAL_MS_MIN: Record<Interval, number> = {
+  hour: HOUR_MS,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 28 * DAY_MS,
+};
 
 /** What of trends no schema can say. */
 export function trendsProblems(query: TrendsQuery): Problem[] {
@@ -247,7 +252,7 @@ function compareProblems(query: TrendsQuery): Problem[] {
   if (earlier === null) return [];
   const field = compare === 'year' ? 'compare' : 'compare.days';
   if (cut === 'month' && compare !== 'year') return [problem('field_malformed', field, 'is not taken with months')];
-  const apartMs = compare === 'year' ? YEAR_WEEKS * 7 * DAY_MS : earlier.count * LENGTHS_MS[earlier.unit];
+  const apartMs = compare === 'year' ? YEAR_WEEKS * 7 * DAY_MS : earlier.count * INTERVAL_MS_MIN[earlier.unit];
   const message = "is less than the query's own time is long, so that the two would overlap";
   return to - from > apartMs + LONGER_MS ? [problem('field_malformed', field, message)] : [];
 }
@@ -256,7 +261,7 @@ function compareProblems(query: TrendsQuery): Problem[] {
 function sizeProblems(query: TrendsQuery): Problem[] {
   const { filled, compares, breakdown } = trendsPlan(query);
   if (!filled) return [];
-  const intervals = Math.ceil(Math.max(0, query.to - query.from) / LENGTHS_MS[query.interval]) + 1;
+  const intervals = Math.ceil(Math.max(0, query.to - query.from) / INTERVAL_MS_MIN[query.interval]) + 1;
   const groups = breakdown === null ? 1 : breakdown.limit + 2;
   const series = query.series.length + (query.formulas ?? []).length;
   const points = intervals * groups * series * (compares ? 2 : 1);

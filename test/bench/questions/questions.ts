@@ -3,6 +3,7 @@ import type { PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { ActorsQuery } from '#pipelines/analytics/people/query.ts';
 import { QUESTIONS, type Questions } from '#pipelines/analytics/questions.ts';
 import type { RetentionQuery } from '#pipelines/analytics/retention.ts';
+import type { RevenueQuery } from '#pipelines/analytics/revenue/query.ts';
 import type { Statement } from '#pipelines/analytics/statement.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { DAY_MS, FROM, SITE, TO } from './fill.ts';
@@ -177,6 +178,16 @@ const actors = (name: string, of: ActorsQuery['of'], columns: readonly string[],
 const funnelQuery: FunnelQuery = { ...range, steps, window_ms: 7 * DAY_MS };
 const trendsQuery: TrendsQuery = { ...range, interval: 'day', series: [{ events: ['purchase'] }] };
 
+/** It reads the orders of 400 days before, too. */
+const revenue = (name: string, more: Partial<RevenueQuery>, columns: readonly string[]): BenchQuestion => ({
+  name: `revenue, ${name}`,
+  statement: statementOf('revenue', { ...range, interval: 'day', ...more }),
+  needs: needs([...ORDER, 'value', 'currency', 'order_id', textOf('tax'), textOf('shipping'), ...columns], FROM, [
+    'purchase',
+    'refund',
+  ]),
+});
+
 const SESSIONS: BenchQuestion = {
   name: 'sessions by SQL',
   statement: {
@@ -222,6 +233,10 @@ export function questionsAbout(visitor: string): BenchQuestion[] {
       statement: statementOf('top', { ...range, field: property('$current_url'), by: 'value' }),
       needs: needs([...MOMENT, textOf('$current_url'), 'value']),
     },
+    revenue('days', {}, []),
+    revenue('by a property, the time before', { compare: 'previous', breakdown: { field: property('utm_campaign') } }, [
+      textOf('utm_campaign'),
+    ]),
     actors('who dropped at a step', { funnel: funnelQuery, step: 3, got: 'dropped' }, ORDER, NAMES),
     actors('who is in a bar', { trends: trendsQuery, series: 1 }, ORDER, ['purchase']),
     {

@@ -16,6 +16,7 @@ import {
   anyVisits,
 } from './reference/questions.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
+import { anyRevenue, revenueByHand } from './reference/revenue.ts';
 import { untilItsEnd } from './reference/selecting.ts';
 import { anyTrends } from './reference/trend_questions.ts';
 import { trendsByHand } from './reference/trends.ts';
@@ -24,7 +25,16 @@ import { QUESTIONS, SEEDS, type WorldSeed } from './worlds_config.ts';
 
 const TIMEOUT_MS = 1_200_000;
 
-type KindName = 'funnel' | 'correlation' | 'trends' | 'retention' | 'stickiness' | 'lifecycle' | 'top' | 'visits';
+type KindName =
+  | 'funnel'
+  | 'correlation'
+  | 'trends'
+  | 'retention'
+  | 'stickiness'
+  | 'lifecycle'
+  | 'top'
+  | 'visits'
+  | 'revenue';
 
 interface Asked {
   query: object;
@@ -55,6 +65,7 @@ const KINDS = [
   kind('lifecycle', anyLifecycle, lifecycleByHand),
   kind('top', anyTop, topByHand),
   kind('visits', anyVisits, visitsAnswerByHand),
+  kind('revenue', anyRevenue, revenueByHand),
 ];
 
 /** Asks the worlds of one generator questions of some kinds, for the tests of one file. */

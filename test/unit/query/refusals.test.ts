@@ -43,6 +43,7 @@ test.for([
     'too_many',
     'interval',
   ],
+  ['revenue', { from, to: from + 800 * DAY_MS, interval: 'hour' }, 'too_many', 'interval'],
   ['stickiness', { ...one, interval: 'hour' }, 'field_malformed', 'interval'],
   ['stickiness', { ...one, series: [] }, 'field_malformed', 'series'],
   ['lifecycle', { from, to, interval: 'day', time_zone: 'Mars/Base' }, 'field_malformed', 'time_zone'],

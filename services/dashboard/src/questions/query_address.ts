@@ -47,6 +47,7 @@ const PAGES: Readonly<Record<QuestionKind, string | null>> = {
   retention: 'retention',
   paths: 'paths',
   correlation: null,
+  revenue: null,
   stickiness: null,
   lifecycle: null,
   top: null,

@@ -12,6 +12,13 @@ export interface Deed {
   source: 'website' | 'physical_store';
   country: string;
   value: number | null;
+  /** Of money: empty, or null, where the event says none. */
+  currency: string;
+  orderId: string;
+  refundId: string;
+  tax: number | null;
+  shipping: number | null;
+  isRenewal: boolean;
   campaign: string | null;
   plan: 'free' | 'paid';
   size: number;

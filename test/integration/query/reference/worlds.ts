@@ -18,6 +18,9 @@ export const NAMES = [
   'add_to_cart',
   'begin_checkout',
   'purchase',
+  'refund',
+  'subscription_renewed',
+  'order_cancelled',
   'scroll',
   'signup',
 ] as const;
@@ -106,7 +109,9 @@ function rowOf(
       action_source: deed.source,
       country: deed.country,
       value: deed.value,
-      properties: JSON.stringify({ ...visitProperties(deed), ...properties }),
+      currency: deed.currency === '' ? null : deed.currency,
+      order_id: deed.orderId === '' ? null : deed.orderId,
+      properties: JSON.stringify({ ...visitProperties(deed), ...properties, ...moneyProperties(deed) }),
     }),
   });
   const { arrival } = deed;
@@ -157,6 +162,56 @@ function visitKeyOf(visit: Deed['visit']): string {
   const digest = createHash('sha256').update(visit.key).digest().readBigUInt64LE();
   return String(visit.isTold ? digest | 1n : (digest >> 1n) << 1n);
 }
+
+const MONEY_NAMES: readonly string[] = ['purchase', 'refund', 'subscription_renewed', 'order_cancelled'];
+const CURRENCIES = ['EUR', 'JPY', 'KWD', 'USD'] as const;
+/** Of refunds, by which some are told apart from those that were sent again. */
+const REFUND_IDS = ['r1', 'r2'] as const;
+
+type Money = Pick<Deed, 'value' | 'currency' | 'orderId' | 'refundId' | 'tax' | 'shipping' | 'isRenewal'>;
+
+/**
+ * What an event says of money, all sorts of it: few orders, so that many come again, with other amounts too, and have refunds.
+ *
+ * @param orders Whose orders they are: of everybody, or of one person.
+ * @param value What an event that is not about money has.
+ */
+function moneyOf(name: string, id: string, orders: string, value: number | null): Money {
+  if (!MONEY_NAMES.includes(name)) {
+    return { value, currency: '', orderId: '', refundId: '', tax: null, shipping: null, isRenewal: false };
+  }
+  const random = randomFor(`money ${id}`);
+  const order = random.whole(0, orders === '' ? 250 : 3);
+  const usual = CURRENCIES[order % CURRENCIES.length] ?? CURRENCIES[0];
+  const currency = random.weigh([
+    [0.85, usual],
+    [0.1, ''],
+    [0.05, random.pick(CURRENCIES)],
+  ]);
+  const digits = currency === 'JPY' ? 0 : currency === 'KWD' ? 3 : 2;
+  const amount = (most: number): number => random.whole(0, most * 10 ** digits) / 10 ** digits;
+  const isPaid = name === 'purchase' || name === 'subscription_renewed';
+  return {
+    value: random.weigh([
+      [0.75, amount(isPaid ? 500 : 300)],
+      [0.15, null],
+      [0.1, -amount(100)],
+    ]),
+    currency,
+    orderId: random.chance(0.85) ? `${orders}o${order}` : '',
+    refundId: random.chance(0.2) ? random.pick(REFUND_IDS) : '',
+    tax: random.chance(0.5) ? amount(40) : null,
+    shipping: random.chance(0.3) ? amount(20) : null,
+    isRenewal: isPaid && random.chance(0.1),
+  };
+}
+
+const moneyProperties = ({ refundId, tax, shipping, isRenewal }: Deed): object => ({
+  ...(refundId === '' ? {} : { refund_id: refundId }),
+  ...(tax === null ? {} : { tax }),
+  ...(shipping === null ? {} : { shipping: String(shipping) }),
+  ...(isRenewal ? { is_renewal: true } : {}),
+});
 
 /** The device of an event, which says nothing else of it; of some none is known. */
 export const deviceOf = ({ size }: Pick<Deed, 'size'>): string => ['desktop', 'mobile', ''][size % 3] ?? '';
@@ -239,7 +294,7 @@ function evenDeed(random: Random, person: string, id: string, at: number): Drawn
     at,
     source: atTill ? 'physical_store' : 'website',
     country: random.pick(COUNTRIES),
-    value: name === 'purchase' ? random.whole(1, 50_000) / 100 : null,
+    ...moneyOf(name, id, '', null),
     campaign: random.chance(0.3) ? random.pick(CAMPAIGNS) : null,
     plan: random.chance(0.7) ? 'free' : 'paid',
     size: random.whole(1, 9),
@@ -367,7 +422,7 @@ function unevenDeed(random: Random, { id, plan, country }: UnevenPerson, number:
     at,
     source: random.chance(0.01) ? 'physical_store' : 'website',
     country,
-    value: name === 'purchase' || name === 'add_to_cart' ? random.whole(0, 800) / 4 : null,
+    ...moneyOf(name, `${id}#${number}`, id, name === 'add_to_cart' ? random.whole(0, 800) / 4 : null),
     campaign: random.chance(0.05) ? 'spring' : null,
     plan,
     size: random.pick([1, 1, 1, 9]),

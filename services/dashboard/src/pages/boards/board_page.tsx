@@ -158,6 +158,7 @@ const VIEWS: { readonly [Kind in keyof Questions]: ComponentType<AnswerViewProps
   retention: RetentionView,
   paths: PathsView,
   correlation: null,
+  revenue: null,
   stickiness: null,
   visits: null,
   lifecycle: null,

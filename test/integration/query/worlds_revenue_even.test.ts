@@ -1,0 +1,3 @@
+import { answersSuite } from './world_answers.ts';
+
+answersSuite('even', ['revenue']);
