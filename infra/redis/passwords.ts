@@ -12,9 +12,24 @@ interface User {
   isOpen: boolean;
 }
 
+/** The login may not do what it is to do; what the command was given is not quoted. */
+class RedisNotPermittedError extends Error {
+  readonly code = 'redis_not_permitted';
+}
+
+/** What a command answers. @param name What is said of it. @throws RedisNotPermittedError, RedisUnavailableError */
+export async function permitted<T>(name: string, command: Promise<T>): Promise<T> {
+  const isDenied = await command.then(
+    () => false,
+    (error: Error) => error.message.startsWith('NOPERM'),
+  );
+  if (isDenied) throw new RedisNotPermittedError(`Redis does not let this login do ${name}: give it the right`);
+  return withRedisErrors(command);
+}
+
 /** By what a user may sign in; null where there is no such user. */
 async function userAt(server: Server, user: string): Promise<User | null> {
-  const answer = (await withRedisErrors(server.acl('GETUSER', user))) as readonly unknown[] | null;
+  const answer = (await permitted('ACL GETUSER', server.acl('GETUSER', user))) as readonly unknown[] | null;
   if (answer === null) return null;
   const field = (name: string) => answer[answer.indexOf(name) + 1] as readonly string[];
   return { digests: field('passwords'), isOpen: field('flags').includes('nopass') };
@@ -62,6 +77,11 @@ export async function signsIn(server: Server, user: string, password: string): P
   }
 }
 
+/** Changes nothing of users that there are. @throws RedisNotPermittedError where that takes a right which is missing */
+export async function refuseUnchangeable(servers: readonly Server[], users: readonly string[]): Promise<void> {
+  for (const server of servers) for (const user of users) await permitted('ACL SETUSER', server.acl('SETUSER', user));
+}
+
 /** Lets users sign in by these passwords as well, until the servers end: see saveUsers. Only digests are sent. */
 export async function addPasswords(
   servers: readonly Server[],
@@ -69,7 +89,7 @@ export async function addPasswords(
 ): Promise<void> {
   for (const server of servers)
     for (const [user, password] of Object.entries(passwords))
-      await withRedisErrors(server.acl('SETUSER', user, `#${digestOf(password)}`));
+      await permitted('ACL SETUSER', server.acl('SETUSER', user, `#${digestOf(password)}`));
 }
 
 /** Ends every other password of these users. Connections that are open go on. */
@@ -81,7 +101,7 @@ export async function keepOnlyPasswords(
     for (const [user, password] of Object.entries(passwords)) {
       const others = (await userAt(server, user))?.digests.filter((digest) => digest !== digestOf(password)) ?? [];
       if (others.length > 0)
-        await withRedisErrors(server.acl('SETUSER', user, ...others.map((digest) => `!${digest}`)));
+        await permitted('ACL SETUSER', server.acl('SETUSER', user, ...others.map((digest) => `!${digest}`)));
     }
   }
 }

@@ -2,6 +2,7 @@
 
 import { infoFields, mastersOf, withRedisErrors } from './client.ts';
 import { nodesOf, type Redis, type Server } from './connection.ts';
+import { permitted } from './passwords.ts';
 
 /** A server of which another tells cannot be reached from here, so that it would keep the users that it has. */
 class RedisReplicaUntoldError extends Error {
@@ -73,12 +74,12 @@ interface Told {
 }
 
 async function tell(server: Server): Promise<Told> {
-  const run = infoFields(await withRedisErrors(server.info('server'))).get('run_id') ?? '';
-  return { run, peers: peersIn(infoFields(await withRedisErrors(server.info('replication')))) };
+  const run = infoFields(await permitted('INFO', server.info('server'))).get('run_id') ?? '';
+  return { run, peers: peersIn(infoFields(await permitted('INFO', server.info('replication')))) };
 }
 
 /** The addresses of the servers that copy one, and of that which it copies. @param fields Of INFO replication. */
-function peersIn(fields: ReadonlyMap<string, string>): Told['peers'] {
+export function peersIn(fields: ReadonlyMap<string, string>): Told['peers'] {
   const replicas = [...fields].flatMap(([name, value]) => {
     const [, host = '', port = ''] = (/^slave\d+$/.test(name) && /^ip=([^,]+),port=(\d+),/.exec(value)) || [];
     return host === '' ? [] : [{ host, port: Number(port) }];

@@ -26,6 +26,8 @@ export interface PasswordKeeper {
   counts(users: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** Whether every server lets a user in by a password. */
   signsIn(user: string, password: string): Promise<boolean>;
+  /** Rejects where nobody may give these users passwords by this login; changes nothing of them. */
+  refuseUnchangeable(users: readonly string[]): Promise<void>;
   /** Lets users in by these passwords as well. */
   add(passwords: Passwords): Promise<void>;
   /** Ends all other passwords of these users. */
@@ -46,11 +48,21 @@ class PasswordNotTakenError extends Error {
 const TAKEN_MS_MAX = 60_000;
 const POLL_MS = 250;
 
-/** Lets users in by new passwords beside the old; safe to repeat. @throws PasswordNotTakenError where they are not let in */
-export async function addBeside(keeper: PasswordKeeper, passwords: Passwords): Promise<void> {
-  // Where that cannot be, nothing is changed; an earlier attempt may have added them and failed then.
+/**
+ * Of passwords that users are to have beside the old those by which they are not let in yet; rejects where the part would not take
+ * or keep them, with nothing changed.
+ */
+export async function missingOf(keeper: PasswordKeeper, passwords: Passwords): Promise<Passwords> {
   await keeper.persist();
   const refused = await refusedOf(keeper, passwords);
+  await keeper.refuseUnchangeable(Object.keys(refused));
+  return refused;
+}
+
+/** Lets users in by new passwords beside the old; safe to repeat. @throws PasswordNotTakenError where they are not let in */
+export async function addBeside(keeper: PasswordKeeper, passwords: Passwords): Promise<void> {
+  // An earlier attempt may have added them and failed then.
+  const refused = await missingOf(keeper, passwords);
   if (Object.keys(refused).length > 0) {
     await keeper.add(refused);
     await keeper.persist();
@@ -95,6 +107,7 @@ export async function redisKeeper({ redisUrl, redisCluster }: RedisParts): Promi
       for (const server of servers) if (!(await redis.signsIn(server, user, password))) return false;
       return true;
     },
+    refuseUnchangeable: (users) => redis.refuseUnchangeable(servers, users),
     add: (passwords) => redis.addPasswords(servers, passwords),
     async keepOnly(passwords) {
       await redis.refuseOpenUsers(servers, Object.keys(passwords));
@@ -128,6 +141,12 @@ export function kafkaKeeper(admin: KafkaConfig, listener: KafkaConfig, mechanism
       }
       return true;
     },
+    // To end what is not there changes nothing, and takes the right to.
+    refuseUnchangeable: (users) =>
+      endScram(
+        kafka,
+        users.map((user) => ({ user, mechanism })),
+      ),
     add: (passwords) =>
       setScram(
         kafka,
@@ -144,10 +163,28 @@ export function kafkaKeeper(admin: KafkaConfig, listener: KafkaConfig, mechanism
   };
 }
 
+/** The listener where users sign in has only one of the two mechanisms. */
+class MechanismUnsupportedError extends Error {
+  readonly code = 'mechanism_unsupported';
+
+  constructor(mechanism: string | undefined, cause: unknown) {
+    super(`the brokers' listener takes no ${mechanism}: add it to sasl.enabled.mechanisms`, { cause });
+  }
+}
+
+const UNSUPPORTED = /UNSUPPORTED_SASL_MECHANISM|mechanism is not supported/;
+
+function isUnsupported(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause)
+    if (UNSUPPORTED.test(`${(cause as { type?: string }).type} ${cause.message}`)) return true;
+  return false;
+}
+
 async function letsIn(config: KafkaConfig): Promise<boolean> {
   try {
     return await withAdmin(createKafka(config, `${config.prefix}.passwords`, silent, 1), async () => true);
   } catch (error) {
+    if (isUnsupported(error)) throw new MechanismUnsupportedError(config.sasl?.mechanism, error);
     if ((error as { code?: unknown }).code === 'kafka_login_refused') return false;
     throw error;
   }
@@ -158,6 +195,7 @@ export function clickhouseKeeper({ clickhouseUrl, clickhouseCluster }: Clickhous
   return {
     counts: (users) => clickhouse.passwordCounts(warehouse, clickhouseCluster, users),
     signsIn: (user, password) => warehouseLetsIn(clickhouseUrl, user, password),
+    refuseUnchangeable: async () => undefined,
     add: (passwords) => clickhouse.addPasswords(warehouse, clickhouseCluster, passwords),
     keepOnly: (passwords) => clickhouse.keepOnlyPasswords(warehouse, clickhouseCluster, passwords),
     persist: outlivesRestart,

@@ -1,6 +1,7 @@
 // The life of every process: configuration, session, metrics, readiness, the parts it uses, and its end.
 
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { createProbe, monotonicMs, type ProbeTimes, wallMsOf } from '#infra/concurrency/time_limits.ts';
 import { readConfig, warnOfSettings } from '#infra/config/catalogue.ts';
 import type { Environment } from '#infra/config/environment.ts';
@@ -118,9 +119,11 @@ async function start(
   const login = metrics.gauge(
     'svc_login',
     'As whom the process signs in, and the beginning of a digest of its password',
-    [...['part', 'user', 'digest']],
+    [...['part', 'user', 'digest', 'process']],
   );
-  for (const one of loginsIn(config)) login.set({ ...one }, 1);
+  // Tells processes apart that are reached by several addresses.
+  const own = randomBytes(4).toString('hex');
+  for (const one of loginsIn(config)) login.set({ ...one, process: own }, 1);
   const parts = createPartStates(logger, metrics, monotonicMs);
   let hasStarted = false;
   const metricsPort = await serveMetrics(config, metrics, () => ({

@@ -68,7 +68,7 @@ export function loginChecks(logins: readonly Login[]): CheckResult[] {
 
 /** @param counts Passwords by user; null: this login may not look, as hardly one may. */
 export function passwordsChecks(part: string, counts: ReadonlyMap<string, number> | null): CheckResult[] {
-  if (counts === null) return [];
+  if (counts === null || counts.size === 0) return [];
   const check = `${part}.passwords`;
   const several = [...counts].flatMap(([user, count]) => (count > 1 ? [user] : []));
   return several.length === 0

@@ -1,7 +1,7 @@
 // New passwords of a part that runs here, which `npm start` is asked for.
 
 import { randomUUID } from 'node:crypto';
-import { existsSync, linkSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, rmSync, writeFileSync } from 'node:fs';
 import type { Environment } from '#infra/config/environment.ts';
 import type { LoginPart } from '#infra/rights/logins.ts';
 import {
@@ -95,7 +95,12 @@ function ask(folder: string, part: LoginPart): string {
 
 async function takeBack(folder: string, id: string, clock: Clock): Promise<void> {
   const path = requestPath(folder);
-  if (existsSync(path) && readRequest(path).id === id) rmSync(path, { force: true });
+  try {
+    if (readRequest(path).id === id) rmSync(path);
+  } catch (error) {
+    // Taken.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
   // It may have been taken right before.
   await clock.sleep(POLL_MS);
   if (readState(folder)?.id !== id)

@@ -17,6 +17,7 @@ import {
   addBeside,
   clickhouseKeeper,
   kafkaKeeper,
+  missingOf,
   newPasswords,
   type PasswordKeeper,
   type Passwords,
@@ -26,13 +27,22 @@ import {
 import { UsageError } from '../command.ts';
 import { readMetrics } from '../status/metrics_text.ts';
 import { type Clock, rotateHere } from './ask_start.ts';
-import { filesIn, stageFiles, sweepBeside, whileLocked, writeSecret } from './environment_files.ts';
+import {
+  filesIn,
+  type Replacement,
+  type StagedFiles,
+  stageFiles,
+  sweepBeside,
+  whileLocked,
+  writeSecret,
+} from './environment_files.ts';
 import { type EnvFile, valueIn } from './environment_text.ts';
 import {
   allLogins,
   mechanismIn,
   type NewLogins,
   passwordsByUser,
+  refuseDifferentServers,
   refuseHalfLogins,
   VARIABLES,
   withLogins,
@@ -77,34 +87,51 @@ async function rotateIn(part: LoginPart, folder: string, ports: Ports): Promise<
   const begun = readPlan(folder, part);
   const other = LOGIN_PARTS.find((one) => one !== part && existsSync(planPath(folder, one)));
   if (other !== undefined)
-    throw new UsageError('rotation_unfinished', `it was interrupted: svc password rotate ${other} goes on`);
+    throw new UsageError(
+      'rotation_unfinished',
+      `it was interrupted: svc password rotate ${other} goes on; where it cannot, take ${planPath(folder, other)} away and run svc password finish ${other}`,
+    );
   const files = filesIn(folder);
   if (begun !== null) sweepBeside(files);
   if (part === 'kafka') refuseHalfLogins(files);
+  refuseDifferentServers(part, files);
+  if (part === 'clickhouse') refuseOtherDatabase(files, env);
   const plan = begun ?? (await newPlan(part, folder, files, env));
   const changes = files
     .map((file) => ({ file, text: withLogins(part, file, plan) }))
     .filter(({ file, text }) => text !== file.text);
-  const staged = stageFiles(changes);
+  const keeper = await openKeeper(part, env, plan.mechanism, files);
   try {
-    if (begun === null) writeSecret(planPath(folder, part), JSON.stringify(plan));
-    const keeper = await openKeeper(part, env, plan.mechanism, files);
+    // What is refused is so before there is a plan, which would have to be taken away.
+    await missingOf(keeper, plan.passwords);
+    const staged = stageAfter(planPath(folder, part), begun === null ? plan : null, changes);
     try {
       say('adding new passwords beside the old');
       await addBeside(keeper, plan.passwords);
+      if (part === 'clickhouse') await renewSources(plan, files, env);
+      staged.commit();
     } finally {
-      await keeper.close();
+      staged.discard();
     }
-    if (part === 'clickhouse') await renewSources(plan, files, env);
-    staged.commit();
   } finally {
-    staged.discard();
+    await keeper.close();
   }
   rmSync(planPath(folder, part));
   return [
     `${Object.keys(plan.passwords).length} users of ${part} have new passwords beside the old, which the files in ${folder} have now.`,
     `Start the processes anew with them, then: svc password finish ${part} --environment ${folder}`,
   ];
+}
+
+/** Stages new texts of files once the plan is written, so that a plan tells whose they are. @param plan Null: it is written. */
+function stageAfter(path: string, plan: NewLogins | null, changes: readonly Replacement[]): StagedFiles {
+  if (plan !== null) writeSecret(path, JSON.stringify(plan));
+  try {
+    return stageFiles(changes);
+  } catch (error) {
+    if (plan !== null) rmSync(path);
+    throw error;
+  }
 }
 
 /** @throws UsageError where the files do not have the passwords by which users sign in now */
@@ -151,11 +178,15 @@ async function finishIn(
   { env, metricsOf }: Ports,
 ): Promise<Finished> {
   if (readPlan(folder, part) !== null)
-    throw new UsageError('rotation_unfinished', `it was interrupted: svc password rotate ${part} goes on`);
+    throw new UsageError(
+      'rotation_unfinished',
+      `svc password rotate ${part} was interrupted, and goes on when it is run again; where it cannot, take ${planPath(folder, part)} away: svc password finish ${part} goes back to the passwords of the files then`,
+    );
   const files = filesIn(folder);
   const all = allLogins(part, files);
   const logins = passwordsByUser(all);
   if (logins.size === 0) throw new UsageError('logins_missing', `no file of ${folder} has ${VARIABLES[part][0]}`);
+  refuseDifferentServers(part, files);
   const asked = metrics === null ? new Set(logins.keys()) : await usersAsked(part, all, metrics, metricsOf);
   const mechanism = part === 'kafka' ? mechanismIn(files) : null;
   const keeper = await openKeeper(part, env, mechanism, files, logins);
@@ -193,7 +224,7 @@ async function usersAsked(
   metricsOf: Ports['metricsOf'],
 ): Promise<ReadonlySet<string>> {
   const logins = passwordsByUser(all);
-  const urlsOf = new Map<string, Set<string>>();
+  const processesOf = new Map<string, Set<string>>();
   for (const url of new Set(urls)) {
     const text = await metricsOf(url);
     if (text === null) throw new UsageError('process_silent', `${url} does not answer: no password was ended`);
@@ -201,17 +232,17 @@ async function usersAsked(
     if (told.length === 0)
       throw new UsageError('process_unasked', `${url} does not say as whom it signs in: no password was ended`);
     for (const { labels } of told) {
-      const { user = '', digest } = labels;
+      const { user = '', digest, process = url } = labels;
       const password = labels['part'] === part ? logins.get(user) : undefined;
       if (password === undefined) continue;
       if (digest !== loginDigest(part, user, password))
         throw new UsageError('password_in_use', `${url} signs in by an old password of ${user}: start it anew first`);
-      urlsOf.set(user, (urlsOf.get(user) ?? new Set()).add(url));
+      processesOf.set(user, (processesOf.get(user) ?? new Set()).add(process));
     }
   }
   const namesOf = (user: string): string[] =>
     all.flatMap((login) => (login.user === user ? login.file.names : [])).filter((name) => name !== ONCE_FILE);
-  for (const [user, { size }] of urlsOf) {
+  for (const [user, { size }] of processesOf) {
     const files = new Set(namesOf(user)).size;
     if (size < files)
       throw new UsageError(
@@ -219,7 +250,7 @@ async function usersAsked(
         `${files} files have processes sign in as ${user}, of which ${size} were asked: no password was ended`,
       );
   }
-  return new Set(urlsOf.keys());
+  return new Set(processesOf.keys());
 }
 
 /** @param logins Those by which the own user signs in, where it is one of them. */
@@ -259,6 +290,20 @@ async function openKeeper(
     }
     default:
       return part satisfies never;
+  }
+}
+
+/** Dictionaries are looked for in one database. @throws UsageError `database_differs` */
+function refuseOtherDatabase(files: readonly EnvFile[], env: Environment): void {
+  const { clickhouseUrl } = readSettings(Type.Object({ clickhouseUrl: PARTS.properties.clickhouseUrl }), env);
+  const { database } = readClickhouseLogin(clickhouseUrl);
+  for (const file of files) {
+    const url = valueIn(file, 'CLICKHOUSE_URL');
+    if (url !== '' && readClickhouseLogin(url).database !== database)
+      throw new UsageError(
+        'database_differs',
+        `${file.path}: CLICKHOUSE_URL is of another database than ${database}: run this with a CLICKHOUSE_URL of that one`,
+      );
   }
 }
 

@@ -1,6 +1,6 @@
 // As whom processes sign in, by the files that they have their variables of, and these files with other passwords.
 
-import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
+import { readClickhouseAddress, readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import { isScram, type ScramMechanism } from '#infra/kafka/scram.ts';
 import { leadsToSame, readRedisAddress } from '#infra/redis/address.ts';
 import { asLogin, type LoginPart } from '#infra/rights/logins.ts';
@@ -95,6 +95,36 @@ export function refuseHalfLogins(files: readonly EnvFile[]): void {
         `${file.path} has no ${missing[0]}: give it there, or take the file away where no process has it`,
       );
   }
+}
+
+/**
+ * The servers are told by one address: where a file leads elsewhere, its user would keep the old password there.
+ *
+ * @throws UsageError `servers_differ`
+ */
+export function refuseDifferentServers(part: LoginPart, files: readonly EnvFile[]): void {
+  const named =
+    part === 'kafka'
+      ? files.map((file) => ({ file, variable: 'KAFKA_BROKERS' }))
+      : allLogins(part, files).map(({ file, variable }) => ({ file, variable }));
+  let first: string | null = null;
+  for (const { file, variable } of named) {
+    const servers = serversIn(part, valueIn(file, variable)).toSorted().join(' ');
+    if (servers === '') continue;
+    first ??= servers;
+    if (servers !== first)
+      throw new UsageError(
+        'servers_differ',
+        `${file.path}: ${variable} leads to other servers than that of a file before: give both the same, or change passwords of one folder for each`,
+      );
+  }
+}
+
+function serversIn(part: LoginPart, value: string): string[] {
+  if (value === '') return [];
+  if (part === 'kafka') return value.split(',').map((broker) => broker.trim());
+  if (part === 'redis') return readRedisAddress(value).nodes.map(({ host, port }) => `${host}:${port}`);
+  return readClickhouseAddress(value).map((url) => new URL(url).host);
 }
 
 /** As whom a variable of a file signs in at the servers of its part; null where it does not. */

@@ -77,7 +77,7 @@ const RENEWED_MS_MAX = 900_000;
  * nobody is not done: whoever asked has given up, or asks again.
  */
 export function watchRotations(options: RotationOptions): void {
-  const { dataDir, say } = options;
+  const { dataDir, parts, say } = options;
   const request = requestPath(dataDir);
   const taken = `${request}.taken`;
   const tell = (rotation: LocalRotation): void => writeSecret(statePath(dataDir), rotation);
@@ -87,15 +87,28 @@ export function watchRotations(options: RotationOptions): void {
     tell({ ...left, state: 'failed', says: 'npm start ended meanwhile: run it again', isHalf: false });
   // This start has given the part one password of each user.
   else if (left?.isHalf === true) tell({ ...left, isHalf: false });
+  const rotate = createRotation({
+    adopt: (part) => adoptNew(part, options),
+    renewProcesses: options.renewProcesses,
+    end: (part, passwords) => withKeeper(part, options, 'now', (keeper) => keeper.keepOnly(passwords)),
+  });
   const look = async (): Promise<void> => {
     if (!takes(request, taken)) return;
     const { id, part } = readRequest(taken);
     let isHalf = false;
     try {
-      await rotate(part, options, (says) => {
+      if (parts.parts[part] === undefined) {
+        throw new LocalError(
+          'local_part_elsewhere',
+          `${part} does not run here: svc password rotate ${part} --environment FOLDER`,
+        );
+      }
+      const begin = (says: string): void => {
         isHalf = true;
         tell({ id, part, state: 'running', says, isHalf });
-      });
+      };
+      begin('adding new passwords beside the old');
+      await rotate(part, begin);
       tell({ id, part, state: 'done', says: '', isHalf: false });
       say(`the passwords of ${part} were changed`);
     } catch (error) {
@@ -133,21 +146,47 @@ function stateLeft({ dataDir, say }: RotationOptions): LocalRotation | null {
   }
 }
 
+/** What a rotation does to a part and to whom signs in there. */
+interface Steps {
+  /** Gives the part new passwords beside the old, and resolves to them once what is started signs in by them. */
+  adopt(part: LoginPart): Promise<Passwords>;
+  renewProcesses(): Promise<void>;
+  /** Ends all passwords but these. */
+  end(part: LoginPart, passwords: Passwords): Promise<void>;
+}
+
+/**
+ * A rotation goes on where the one before ended: what is drawn anew while processes sign in by old passwords would shut them out
+ * (Kafka's new password takes the place of the older of two).
+ *
+ * @throws LocalError `local_process_not_ready` where processes take longer; they are waited for when it is run again
+ */
+export function createRotation({ adopt, renewProcesses, end }: Steps, renewedMsMax = RENEWED_MS_MAX) {
+  const adopted = new Map<LoginPart, Passwords>();
+  let renewal: Promise<void> | null = null;
+  return async (part: LoginPart, tell: (says: string) => void): Promise<void> => {
+    const passwords = adopted.get(part) ?? (await adopt(part));
+    adopted.set(part, passwords);
+    tell('starting the processes with them, one after the other');
+    renewal ??= renewProcesses().finally(() => {
+      renewal = null;
+    });
+    const late = sleep(renewedMsMax, 'late' as const, { ref: false });
+    if ((await Promise.race([renewal, late])) === 'late')
+      throw new LocalError('local_process_not_ready', 'see npm run svc -- status, then run it again');
+    tell('ending the old passwords');
+    await end(part, passwords);
+    adopted.delete(part);
+  };
+}
+
 /**
  * Each step leaves everything able to sign in. A start that ends in between goes on from credentials.json: the next one gives the
  * part the passwords that stand there, and no others.
  */
-async function rotate(part: LoginPart, options: RotationOptions, tell: (says: string) => void): Promise<void> {
-  const { dataDir, parts, renewProcesses } = options;
-  if (parts.parts[part] === undefined) {
-    throw new LocalError(
-      'local_part_elsewhere',
-      `${part} does not run here: svc password rotate ${part} --environment FOLDER`,
-    );
-  }
-  const path = credentialsPath(dataDir, part);
-  const before = readPasswords(path);
-  tell('adding new passwords beside the old');
+async function adoptNew(part: LoginPart, options: RotationOptions): Promise<Passwords> {
+  const { dataDir, parts } = options;
+  const before = readPasswords(credentialsPath(dataDir, part));
   const after = await withKeeper(part, options, 'next', async (keeper) => {
     const there = await keeper.counts(Object.keys(before));
     const passwords = newPasswords([...there.keys()].filter((user) => !isReader(user)));
@@ -157,12 +196,7 @@ async function rotate(part: LoginPart, options: RotationOptions, tell: (says: st
   if (part === 'clickhouse')
     await renewSources(asLogin(parts.addresses.clickhouseUrl, SERVICE_USER, after[SERVICE_USER] ?? ''));
   adopt(part, options, { ...before, ...after });
-  tell('starting the processes with them, one after the other');
-  const late = sleep(RENEWED_MS_MAX, 'late' as const, { ref: false });
-  if ((await Promise.race([renewProcesses(), late])) === 'late')
-    throw new LocalError('local_process_not_ready', 'see npm run svc -- status, then run it again');
-  tell('ending the old passwords');
-  await withKeeper(part, options, 'now', (keeper) => keeper.keepOnly(after));
+  return after;
 }
 
 /** Nobody signs in as one of these. */

@@ -35,14 +35,14 @@ let metrics: Record<string, string>;
 const ownUrl = (): string => parts().addresses.redisUrl;
 const urlOf = (name: string): string => parseEnv(readFileSync(join(folder, `${name}.env`), 'utf8'))['REDIS_URL'] ?? '';
 const passwordOf = (name: string): string => new URL(urlOf(name)).password;
-const changes = () =>
-  passwordChanges({
-    env: { REDIS_URL: ownUrl() },
-    clock: { elapsedMs: () => 0, sleep: async () => undefined },
-    nowMs: Date.now,
-    metricsOf: async (url) => metrics[url] ?? null,
-    say: () => undefined,
-  });
+const ports = () => ({
+  env: { REDIS_URL: ownUrl() },
+  clock: { elapsedMs: () => 0, sleep: async () => undefined },
+  nowMs: Date.now,
+  metricsOf: async (url: string) => metrics[url] ?? null,
+  say: () => undefined,
+});
+const changes = () => passwordChanges(ports());
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'redis-passwords-'));
@@ -94,14 +94,22 @@ test('users whom Redis cannot store are no success, also not the second time, an
   renameSync(aclFile, `${aclFile}.away`);
   // A file does not take the place of a folder.
   mkdirSync(join(aclFile, 'in_the_way'), { recursive: true });
-  for (let attempt = 0; attempt < 2; attempt++) {
+  const plan = join(folder, 'redis.rotation.json');
+  const passwords = Object.fromEntries(USERS.map((name) => [`svc_${name}`, `new_${name}`]));
+  for (const isBegun of [false, true]) {
+    // What is refused leaves no plan; one of before stays.
+    if (isBegun) writeFileSync(plan, JSON.stringify({ passwords, mechanism: null }));
     await expect(changes().rotateIn('redis', folder)).rejects.toMatchObject({ code: 'redis_users_not_saved' });
     expect(USERS.map(urlOf)).toEqual(texts);
-    expect(readdirSync(folder).sort()).toEqual([...USERS.map((name) => `${name}.env`), 'redis.rotation.json'].sort());
+    expect(readdirSync(folder)).toEqual([
+      'dedup.env',
+      'edge.env',
+      'quota.env',
+      ...(isBegun ? ['redis.rotation.json'] : []),
+    ]);
   }
   // The same where it fails between: what was added by then is there, and is not stored.
-  const { passwords } = JSON.parse(readFileSync(join(folder, 'redis.rotation.json'), 'utf8'));
-  for (const [user, password] of Object.entries(passwords)) await admin.acl('SETUSER', user, `>${String(password)}`);
+  for (const [user, password] of Object.entries(passwords)) await admin.acl('SETUSER', user, `>${password}`);
   await expect(changes().rotateIn('redis', folder)).rejects.toMatchObject({ code: 'redis_users_not_saved' });
   rmdirSync(join(aclFile, 'in_the_way'));
   rmdirSync(aclFile);
@@ -114,6 +122,13 @@ test('users whom Redis cannot store are no success, also not the second time, an
   expect((await changes().finishIn('redis', folder, ['a'])).kept).toEqual([]);
   expect(await firstLeft()).toEqual([]);
   expect(readdirSync(dirname(aclFile)).filter((name) => name.includes('.away'))).toEqual([]);
+});
+
+test('a login without the right to change users is told so, and leaves no plan', async () => {
+  await admin.acl('SETUSER', 'reader', 'on', '>its', '~*', '+@all', '-acl|setuser');
+  const asReader = passwordChanges({ ...ports(), env: { REDIS_URL: asLogin(ownUrl(), 'reader', 'its') } });
+  await expect(asReader.rotateIn('redis', folder)).rejects.toMatchObject({ code: 'redis_not_permitted' });
+  expect(readdirSync(folder)).toEqual(['dedup.env', 'edge.env', 'quota.env']);
 });
 
 test.each(['rotate', 'finish'])('%s refuses a user who signs in by any password, and leaves it so', async (verb) => {

@@ -27,7 +27,12 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const changes = () =>
   passwordChanges({
     // Nothing listens there: what is refused is so before anything is asked of a part.
-    env: { LOCAL_DIR: folder, KAFKA_BROKERS: '127.0.0.1:1', REDIS_URL: 'redis://svc:own@127.0.0.1:1' },
+    env: {
+      LOCAL_DIR: folder,
+      KAFKA_BROKERS: '127.0.0.1:1',
+      REDIS_URL: 'redis://svc:own@127.0.0.1:1',
+      CLICKHOUSE_URL: 'http://svc:own@127.0.0.1:1/svc',
+    },
     clock: {
       elapsedMs: () => elapsedMs,
       async sleep(ms) {
@@ -72,6 +77,18 @@ test.each([
     { 'edge.env': 'REDIS_URL=redis://a:b@h\n', 'redis.rotation.json': '{"passwords":{"a":"secret"' },
     'rotation_file_broken',
   ],
+  ['redis', { 'a.env': 'REDIS_URL=redis://a:secret@h\n', 'b.env': 'REDIS_URL=redis://b:secret@i\n' }, 'servers_differ'],
+  [
+    'kafka',
+    { 'a.env': `KAFKA_BROKERS=a:1,b:1\n${KAFKA}`, 'b.env': `KAFKA_BROKERS=b:1\n${SETTINGS}${DEDUP}` },
+    'servers_differ',
+  ],
+  [
+    'clickhouse',
+    { 'a.env': 'CLICKHOUSE_URL=http://a:secret@h:1/svc\n', 'b.env': 'CLICKHOUSE_URL=http://a:secret@i:1/svc\n' },
+    'servers_differ',
+  ],
+  ['clickhouse', { 'a.env': 'CLICKHOUSE_URL=http://a:secret@h:1/other\n' }, 'database_differs'],
   ['redis', { 'redis.rotation.json': '{"passwords":{"a":["secret"]},"mechanism":null}' }, 'rotation_file_broken'],
   ['redis', { 'rotation.lock': `{"pid":${process.pid},"since":"now"}` }, 'rotation_running'],
 ] as const)('rotate %s of %j is refused before anything changes: %s', async (part, files, code) => {
@@ -135,6 +152,26 @@ test.each([
   });
   metrics = told;
   await expect(changes().finishIn('redis', folder, ['a'])).rejects.toMatchObject({ code });
+});
+
+test('a process counts once, however many addresses it was asked at', async () => {
+  write({
+    'edge-1.env': 'REDIS_URL=redis://svc_edge:its@127.0.0.1:1\n',
+    'edge-2.env': 'REDIS_URL=redis://svc_edge:its@127.0.0.1:1\n',
+  });
+  const ofProcess = (process: string): string => login('svc_edge', 'its').replace('}', `,process="${process}"}`);
+  metrics = { a: ofProcess('1'), b: ofProcess('1'), c: ofProcess('2') };
+  await expect(changes().finishIn('redis', folder, ['a', 'b'])).rejects.toMatchObject({ code: 'process_unasked' });
+  // Nothing is left to refuse but that Redis is not there.
+  await expect(changes().finishIn('redis', folder, ['a', 'c'])).rejects.toMatchObject({ code: 'redis_unavailable' });
+});
+
+test('a plan that is left is named, with the way back', async () => {
+  write({ 'edge.env': 'REDIS_URL=redis://a:b@h\n', 'redis.rotation.json': '{"passwords":{"a":"c"},"mechanism":null}' });
+  await expect(changes().finishIn('redis', folder, null)).rejects.toMatchObject({
+    code: 'rotation_unfinished',
+    message: expect.stringContaining(join(folder, 'redis.rotation.json')),
+  });
 });
 
 const state = (rotation: Partial<LocalRotation>): string =>

@@ -80,6 +80,7 @@ test('doctor names users of whom an old password still works, and says nothing w
   });
   expect(passwordsChecks('redis', new Map([['svc_quota', 1]]))).toMatchObject([{ state: 'ok' }]);
   expect(passwordsChecks('redis', null)).toEqual([]);
+  expect(passwordsChecks('redis', new Map())).toEqual([]);
 });
 
 test('further logins of a process are told: of SQL, of analysts, and of a second Redis that is the first', () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Server } from '#infra/redis/connection.ts';
-import { refuseOpenUsers, saveUsers } from '#infra/redis/passwords.ts';
+import { passwordCounts, refuseOpenUsers, refuseUnchangeable, saveUsers } from '#infra/redis/passwords.ts';
+import { peersIn } from '#infra/redis/replicas.ts';
 
 const WITHOUT_FILE = 'ERR This Redis instance is not configured to use an ACL file. You may want to specify users';
 
@@ -43,4 +44,32 @@ test('a user who signs in by any password is refused by name', async () => {
     code: 'redis_user_nopass',
     message: expect.stringContaining('open'),
   });
+});
+
+test.each([
+  ['ACL GETUSER', passwordCounts],
+  ['ACL SETUSER', refuseUnchangeable],
+])('a login that may not do %s is told so, without what it was given', async (command, ask) => {
+  const acl = async () => {
+    throw new Error("NOPERM User svc has no permissions to run the 'acl' command on svc_edge");
+  };
+  await expect(ask([{ acl } as unknown as Server], ['svc_edge'])).rejects.toMatchObject({
+    code: 'redis_not_permitted',
+    message: expect.stringMatching(new RegExp(`^(?!.*svc_edge).*${command}`)),
+  });
+});
+
+test('the servers that copy one, and that which it copies, are read of what it tells', () => {
+  const fields = new Map([
+    ['role', 'slave'],
+    ['master_host', 'first'],
+    ['master_port', '6379'],
+    ['slave0', 'ip=10.0.0.2,port=6380,state=online,offset=1,lag=0'],
+    ['slave_read_only', '1'],
+  ]);
+  expect(peersIn(fields)).toEqual([
+    { host: '10.0.0.2', port: 6380 },
+    { host: 'first', port: 6379 },
+  ]);
+  expect(peersIn(new Map([['role', 'master']]))).toEqual([]);
 });

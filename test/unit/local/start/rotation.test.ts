@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { partsConfig } from '#infra/config/service_config.ts';
-import { watchRotations } from '#services/local/start/rotation.ts';
+import { createRotation, watchRotations } from '#services/local/start/rotation.ts';
 import { readState, requestPath, statePath } from '#services/stage/local_rotation.ts';
 import { NOWHERE } from '#test/harness/own_parts.ts';
 import { until } from '#test/harness/until.ts';
@@ -63,4 +63,39 @@ test('a broken state is named and taken away', () => {
   watch();
   expect(said).toEqual([expect.stringContaining(statePath(dataDir))]);
   expect(existsSync(statePath(dataDir))).toBe(false);
+});
+
+/** Ports that note what is done; the processes are renewed when `renewed` says so. */
+function rotation() {
+  const done: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let drawn = 0;
+  const rotate = createRotation(
+    {
+      async adopt(part) {
+        drawn++;
+        done.push(`adopt ${part}`);
+        return { svc: `password ${drawn}` };
+      },
+      renewProcesses() {
+        done.push('renew');
+        return promise;
+      },
+      end: async (part, { svc }) => void done.push(`end ${part} but ${svc}`),
+    },
+    20,
+  );
+  return { done, renewed: resolve, rotate: () => rotate('kafka', () => undefined) };
+}
+
+test('what could not be ended goes on with the passwords that were adopted, and waits for the renewal that runs', async () => {
+  const { done, renewed, rotate } = rotation();
+  await expect(rotate()).rejects.toMatchObject({ code: 'local_process_not_ready' });
+  const again = rotate();
+  await new Promise(setImmediate);
+  renewed();
+  await again;
+  expect(done).toEqual(['adopt kafka', 'renew', 'end kafka but password 1']);
+  await rotate();
+  expect(done.slice(3)).toEqual(['adopt kafka', 'renew', 'end kafka but password 2']);
 });
