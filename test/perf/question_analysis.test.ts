@@ -11,15 +11,12 @@ const parts = useOwnParts('clickhouse');
 const ROUNDS = 10;
 const TIMEOUT_MS = 600_000;
 const MS_MAX = 60;
-/** What is more than one question: a funnel for each of several fields; what goes with
- * conditions, where much is made of the rows; and orders with what belongs to them. */
+/** What is more than one question: a funnel for each of several fields; and what goes with conditions, where much is made of the rows. */
 const MS_MAX_OF_SEVERAL = 90;
 const SEVERAL = /two fields|^paths|another (value|way)|^trends, by|^funnel, by the/;
 
 const mostOf = ({ name, filtered }: DocumentedQuestion): number =>
-  name.includes('two fields') || name.startsWith('revenue') || (filtered !== 'none' && SEVERAL.test(name))
-    ? MS_MAX_OF_SEVERAL
-    : MS_MAX;
+  name.includes('two fields') || (filtered !== 'none' && SEVERAL.test(name)) ? MS_MAX_OF_SEVERAL : MS_MAX;
 
 test('on an empty database any question is analysed in no more processor time than a user notices', {
   timeout: TIMEOUT_MS,

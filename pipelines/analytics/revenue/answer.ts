@@ -58,7 +58,7 @@ type Payments = RevenueAnswer['currencies'][number]['renewals'];
 type Figures = Payments & { renewals: Payments };
 
 const KIND_COUNTS = 2;
-const KIND_UNITS = 4;
+const KIND_UNITS = 6;
 
 /** The answer from the rows of the statement. */
 export function revenueAnswer(query: RevenueQuery, rows: readonly RevenueRow[], minPersons: number): RevenueAnswer {
@@ -137,11 +137,11 @@ function paymentsOf(row: RevenueRow | undefined, kind: number, digits: number): 
   const [orders = 0, refunded = 0] = row?.counts.slice(kind * KIND_COUNTS) ?? [];
   const persons = row?.persons[kind] ?? 0;
   const units = (row?.units ?? []).slice(kind * KIND_UNITS).map(BigInt);
-  const [gross = 0n, refunds = 0n, tax = 0n, shipping = 0n] = units;
+  const [gross = 0n, tax = 0n, shipping = 0n, refunds = 0n, taxBack = 0n, shippingBack = 0n] = units;
   const shown = (part: bigint): number => rounded(part, digits);
   return {
     ...{ orders, persons, gross: shown(gross), refunded, refunds: shown(refunds) },
-    ...{ net: shown(gross - refunds), tax: shown(tax), shipping: shown(shipping) },
+    ...{ net: shown(gross - refunds), tax: shown(tax - taxBack), shipping: shown(shipping - shippingBack) },
   };
 }
 

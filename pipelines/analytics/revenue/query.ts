@@ -68,7 +68,7 @@ export interface RevenueRow {
   persons: number[];
   /** Of what was bought, then of renewals: payments, refunds. Then ISSUES. */
   counts: number[];
-  /** Likewise in whole millionths: paid, paid back, and tax and shipping less what of them was paid back. */
+  /** Likewise in whole millionths, each with its tax and its shipping. */
   units: string[];
   /** Orders that came more than once: how often they did, and their ids. */
   examples: [times: number, id: string][];

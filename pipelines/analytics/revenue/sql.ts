@@ -8,17 +8,18 @@ import {
   startOf,
   type TimeSpan,
 } from '../event_rows_sql.ts';
-import { digestOfText, MARK } from '../packed_events.ts';
+import { MARK } from '../packed_events.ts';
 import { hasSmallCountValues } from '../personal_fields.ts';
 import { queriedSince } from '../query_rewrites.ts';
 import { cutOf, EXAMPLE_TIME, question } from '../question.ts';
-import { AMOUNT_MAX, allOf, conditionOf, numberOf, textOf, unitsOf } from '../sql_expressions.ts';
+import { AMOUNT_UNITS, allOf, conditionOf, textOf } from '../sql_expressions.ts';
 import { type Binder, createBinder, type Statement } from '../statement.ts';
 import { revenueAnswer, revenueAnswerShape } from './answer.ts';
 import {
   CURRENCIES_MAX,
   EARLIER_DAYS,
   EXAMPLES_MAX,
+  ISSUES,
   LATER_DAYS,
   PAYMENTS,
   type RevenueQuery,
@@ -27,12 +28,8 @@ import {
   VALUES,
 } from './query.ts';
 
-/** Of an event: a first payment, the renewal of a subscription, or money that went back. */
-const KINDS = { sale: 0, renewal: 1, refund: 2 } as const;
-/** Of an order: the same, refunds of renewals apart; and how often it came again. */
-const LINES = { ...KINDS, renewalRefund: 3, repeats: 4 } as const;
-/** Whether a refund says no amount: then it is of the whole order. A cancellation of what was never paid is none. */
-const WHOLE = { no: 0, yes: 1, cancelled: 2 } as const;
+/** What an event counts as: a first payment, the renewal of a subscription, money that went back of either; or not again. */
+const LINES = { sale: 0, renewal: 1, refund: 2, renewalRefund: 3, repeats: 4 } as const;
 const OUTSIDE = 2;
 
 const DAY_MS = 86_400_000;
@@ -67,63 +64,59 @@ function eventsSql(siteId: string, query: RevenueQuery, spans: readonly TimeSpan
   const { sales, renewals, refunds, cancellations } = PAYMENTS;
   const names = [...sales, ...renewals, ...refunds, ...cancellations];
   const of = (some: readonly string[]): string => `event IN ${binder.bind([...some], 'Array(String)')}`;
-  const between = ({ from, to }: TimeSpan): string => `timestamp >= ${from} AND timestamp < ${to}`;
-  const asked = spans.map(between);
+  const between = (from: string, to: string): string => `timestamp >= ${from} AND timestamp < ${to}`;
+  const asked = spans.map(({ from, to }) => between(from, to));
   const first = spans.at(-1)?.from ?? '';
   const last = spans[0]?.to ?? '';
-  const property = (name: string): string => textOf({ property: [name] }, binder);
-  const text = query.breakdown === undefined ? "''" : textOf(query.breakdown.field, binder);
-  const ids = `SELECT order_id FROM event_rows WHERE site_id = ${binder.bind(siteId, 'String')}
-  AND timestamp >= ${first} AND timestamp < ${last} AND ${of(names)} AND order_id != ''`;
-  const isRefund = `(${of([...refunds, ...cancellations])} OR ifNull(value < 0, false))`;
-  const isRenewal = `(${of(renewals)} OR ${property('billing_reason')} = 'subscription_cycle'
-  OR lowerUTF8(${property('is_renewal')}) IN ('true', '1', 'yes') OR lowerUTF8(${property('$is_renewal')}) IN ('true', '1', 'yes'))`;
-  const items = `JSONExtractArrayRaw(if(${property('items')} = '', ${property('products')}, ${property('items')}))`;
-  const amountOf = (name: string): string => `abs(${numberOf({ property: [name] }, binder)})`;
-  const rows = firstRowsSql(
+  const json = (name: string): string => `property_texts['${name}']`;
+  const numberIn = (name: string): string => `toFloat64OrNull(trim(BOTH '"' FROM ${json(name)}))`;
+  const ids = `SELECT order_id FROM event_rows WHERE site_id = ${binder.bind(siteId, 'String')} AND ${between(first, last)} AND ${of(names)}`;
+  return firstRowsSql(
     {
       siteId,
-      span: {
-        from: `${first} - toIntervalDay(${EARLIER_DAYS})`,
-        to: `${last} + toIntervalDay(${LATER_DAYS})`,
-      },
+      span: { from: `${first} - toIntervalDay(${EARLIER_DAYS})`, to: `${last} + toIntervalDay(${LATER_DAYS})` },
       selections: [{ events: names }],
       // A refund without an order may have come before, under the same id.
-      conditions: [
-        `(${asked.join(' OR ')} OR if(order_id = '', ${isRefund} AND ${property('refund_id')} != '', order_id GLOBAL IN (${ids})))`,
-      ],
+      conditions: [`(${between(first, last)} OR if(order_id = '', refund != 0, order_id GLOBAL IN (${ids})))`],
       columns: {
-        kind: `multiIf(${isRefund}, ${KINDS.refund}, ${isRenewal}, ${KINDS.renewal}, ${KINDS.sale})`,
-        refund: `if(${isRefund}, ${digestOfText(property('refund_id'))}, 0)`,
-        key: `multiIf(order_id != '', cityHash64('order', order_id), refund != 0, cityHash64('refund', refund), cityHash64('event', event_hash))`,
+        paid: `NOT (${of([...refunds, ...cancellations])} OR ifNull(value < 0, false))`,
+        renewal: `${of(renewals)} OR ${json('billing_reason')} = '"subscription_cycle"' OR hasAny(${RENEWAL_WORDS}, [lower(${json('is_renewal')}), lower(${json('$is_renewal')})])`,
+        refund: `if(paid OR ${json('refund_id')} IN ('', '""', 'null'), 0, cityHash64(${json('refund_id')}))`,
+        key: `multiIf(order_id != '', cityHash64(1, order_id), refund != 0, cityHash64(2, refund), cityHash64(3, event_hash))`,
         id: 'order_id',
-        items: `if(${isRefund} AND value IS NULL, ${items}, emptyArrayString())`,
-        whole: `multiIf(NOT ${isRefund}, ${WHOLE.no}, ${of(cancellations)}, ${WHOLE.cancelled}, value IS NULL AND empty(items), ${WHOLE.yes}, ${WHOLE.no})`,
-        amount: `multiIf(${of(cancellations)}, NULL, value IS NOT NULL, abs(value), arrayExists(one -> JSONHas(one, 'price'), items),
-  arraySum(one -> abs(JSONExtractFloat(one, 'price')) * if(JSONHas(one, 'quantity'), JSONExtractFloat(one, 'quantity'), 1), items), NULL)`,
-        taxed: amountOf('tax'),
-        shipped: amountOf('shipping'),
+        items: `if(paid OR value IS NOT NULL, [], JSONExtractArrayRaw(if(${json('items')} = '', ${json('products')}, ${json('items')})))`,
+        cancelled: of(cancellations),
+        whole: `cancelled OR NOT paid AND value IS NULL AND empty(items)`,
+        units: unitsOf(
+          `multiIf(cancelled, NULL, value IS NOT NULL, value, arrayExists(one -> JSONHas(one, 'price'), items),
+  arraySum(one -> JSONExtractFloat(one, 'price') * if(JSONHas(one, 'quantity'), JSONExtractFloat(one, 'quantity'), 1), items), NULL)`,
+          'given',
+        ),
+        parts: `[ifNull(${unitsOf(numberIn('tax'), 'tax')}, ${NOTHING}), ifNull(${unitsOf(numberIn('shipping'), 'ship')}, ${NOTHING})]`,
         code: 'toString(currency)',
         period: `multiIf(${asked.map((condition, at) => `${condition}, ${at}`).join(', ')}, ${OUTSIDE})`,
         bucket: startOf(interval, 'timestamp', calendar, binder),
         person: 'actor',
         passes: allOf((query.filters ?? []).map((filter) => conditionOf(filter, binder))),
-        text,
-        at: 'toUInt64(toUnixTimestamp64Milli(timestamp))',
+        text: query.breakdown === undefined ? "''" : textOf(query.breakdown.field, binder),
+        at: 'timestamp',
         mark: MARK,
       },
     },
     binder,
   );
-  return `SELECT *, kind != ${KINDS.refund} AS paid, ${UNITS} AS units, ${unitsOf('taxed', 'tax')} AS tax, ${unitsOf('shipped', 'shipping')} AS shipping FROM (${rows})`;
 }
 
-/** Where the sender says no number, or one with more digits than sums are exact for, there is none. */
-const UNITS = `if(ifNull(amount < ${AMOUNT_MAX}, false), ${unitsOf('amount')}, NULL)`;
-const NOTHING = 'toInt256(0)';
+/** What the JSON of a property says that tells renewals. */
+const RENEWAL_WORDS = `['true', '1', '"true"', '"1"', '"yes"']`;
 
-/** What is not as it should be about a refund; more than one may be. */
-const FLAGS = { withoutOrder: 1, withoutAmount: 2, cut: 4 } as const;
+const NOTHING = 'toInt128(0)';
+/** No order is worth more; in millionths it is as much as 64 bits hold. */
+const AMOUNT_MAX = 9e12;
+
+/** An amount as whole millionths without its sign; NULL where it is no number, or greater than any order. */
+const unitsOf = (amount: string, name: string): string =>
+  `if((abs(${amount}) AS ${name}) < ${AMOUNT_MAX}, toInt128(toInt64(round(${name} * ${AMOUNT_UNITS}))), NULL)`;
 
 /**
  * A row for each event that counts in the time, or that came again, with what it counts as. The first event of an order counts,
@@ -137,74 +130,45 @@ function linesSql(events: string): string {
   const valued = 'paid AND units IS NOT NULL';
   const amount = `ifNull(units, ${NOTHING})`;
   const ofOrders = `SELECT *, countIf(paid) OVER orders > 0 AS known, countIf(${valued}) OVER orders > 0 AS hasAmount,
-    maxIf(kind, paid) OVER orders AS renews, argMinIf((person, text, passes), (at, mark), paid) OVER orders AS sale,
-    argMinIf((${amount}, code, tax, shipping), (units IS NULL, code = '', at, mark), paid) OVER orders AS worth,
+    maxIf(renewal, paid) OVER orders AS renews, argMinIf((person, text, passes), (at, mark), paid) OVER orders AS sale,
+    argMinIf((${amount}, code, parts), (units IS NULL, code = '', at, mark), paid) OVER orders AS worth,
     minIf((${amount}, code), ${valued}) OVER orders != maxIf((${amount}, code), ${valued}) OVER orders AS differs,
-    row_number() OVER (PARTITION BY key, paid ORDER BY at, mark) AS place,
-    if(paid OR refund = 0, 1, row_number() OVER (PARTITION BY key, paid, refund ORDER BY at, mark)) AS times
+    paid AND row_number() OVER (PARTITION BY key, paid ORDER BY at, mark) > 1 AS again,
+    paid OR refund = 0 OR row_number() OVER (PARTITION BY key, paid, refund ORDER BY at, mark) = 1 AS counts
   FROM (${events}) WINDOW orders AS (PARTITION BY key)`;
-  const bound = `SELECT *, worth.1 AS most, worth.2 AS currency, worth.3 AS taxPaid, worth.4 AS shippingPaid,
-    NOT paid AND hasAmount AND (code = '' OR code = currency) AS bound,
-    if(bound, ifNull(units, if(whole != ${WHOLE.no}, most, ${NOTHING})), ${NOTHING}) AS wants
-  FROM (${ofOrders}) WHERE times = 1 AND (known OR whole != ${WHOLE.cancelled})`;
-  const repeated = 'paid AND place > 1 AND period = 0';
+  const bound = `SELECT *, worth.1 AS most, worth.2 AS currency, NOT paid AND hasAmount AND code IN ('', currency) AS bound,
+    multiIf(NOT bound, ${NOTHING}, whole, most, ${amount}) AS wants FROM (${ofOrders}) WHERE counts AND (known OR NOT cancelled)`;
+  const repeated = 'countIf(again AND period = 0) OVER';
   const sums = `SELECT *, countIf(bound) OVER past AS refunds, sum(wants) OVER past AS wanted,
-    sum(if(bound, tax, ${NOTHING})) OVER past AS taxSaid, sum(if(bound, shipping, ${NOTHING})) OVER past AS shippingSaid,
-    countIf(${repeated}) OVER past AS repeat, countIf(${repeated}) OVER (PARTITION BY key) AS repeats
+    sumForEach(if(bound, parts, [${NOTHING}, ${NOTHING}])) OVER past AS told, ${repeated} past AS repeat, ${repeated} (PARTITION BY key) AS repeats
   FROM (${bound}) WINDOW past AS (PARTITION BY key ORDER BY at, mark ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)`;
-  /** How much of a part is gone after this refund, less what was gone before it. */
-  const part = (name: 'tax' | 'shipping'): string => {
-    const [paid, said] = [`${name}Paid`, `${name}Said`];
-    const gone = (wanted: string, all: string): string => `if(${wanted} >= most, ${paid}, least(${paid}, ${all}))`;
-    return `multiIf(paid, ${paid}, NOT bound, ${name}, refunds = 1, ${gone('wanted', said)},
-      ${gone('wanted', said)} - ${gone('wanted - wants', `${said} - ${name}`)})`;
-  };
-  return `SELECT id, period, bucket, repeat = 1 AS isFirst, repeats, multiIf(paid AND place > 1, ${LINES.repeats}, paid, renews, ${LINES.refund} + renews) AS type,
+  // How much of tax and shipping is gone with so much of the order.
+  const gone = (taken: string, all: string): string =>
+    `arrayMap((part, told) -> if(${taken} >= most, part, least(part, told)), worth.3, ${all})`;
+  const less = (a: string, b: string): string => `arrayMap((a, b) -> a - b, ${a}, ${b})`;
+  return `SELECT id, period, bucket, repeats, if(again, ${LINES.repeats}, renews + if(paid, 0, ${LINES.refund})) AS type,
     if(paid OR code = '', currency, code) AS currency, if(known, sale.1, person) AS person, if(known, sale.2, text) AS said,
-    multiIf(paid, most, bound, least(wanted, most) - least(wanted - wants, most), ${amount}) AS sum, ${part('tax')} AS tax, ${part('shipping')} AS shipping,
-    multiIf(paid AND place > 1, differs, paid, NOT hasAmount, if(known, 0, ${FLAGS.withoutOrder})
-      + if(units IS NULL AND NOT (bound AND whole != ${WHOLE.no}), ${FLAGS.withoutAmount}, 0) + if(bound AND sum < ${amount}, ${FLAGS.cut}, 0)) AS flag
+    multiIf(paid, most, bound, least(wanted, most) - least(wanted - wants, most), ${amount}) AS sum,
+    multiIf(paid, worth.3, NOT bound, parts, refunds = 1, ${gone('wanted', 'told')},
+      ${less(gone('wanted', 'told'), gone('wanted - wants', less('told', 'parts')))}) AS parts,
+    multiIf(again, 2 + if(repeat = 1, 1 + 4 * differs, 0), paid, 8 * (NOT hasAmount),
+      16 * (NOT known) + 32 * (units IS NULL AND NOT (bound AND whole)) + 64 * (bound AND sum < ${amount})) AS issues
   FROM (${sums}) WHERE period < ${OUTSIDE} AND if(known, sale.3, passes)`;
 }
 
-/** What a line adds to the sums of a kind of payments, in the order of RevenueRow. */
-function partsOf(paid: number, refunded: number): { counts: string[]; units: string[] } {
-  const signed = (part: string): string => `multiIf(type = ${paid}, ${part}, type = ${refunded}, -${part}, ${NOTHING})`;
-  return {
-    counts: [`type = ${paid}`, `type = ${refunded} AND sum > 0`],
-    units: [
-      `if(type = ${paid}, sum, ${NOTHING})`,
-      `if(type = ${refunded}, sum, ${NOTHING})`,
-      signed('tax'),
-      signed('shipping'),
-    ],
-  };
-}
-
-const flagged = (flag: number): string =>
-  `type IN (${LINES.refund}, ${LINES.renewalRefund}) AND bitAnd(flag, ${flag}) != 0`;
-
-/** Once for each order that came again in the time that is asked about. */
-const REPEATED = `type = ${LINES.repeats} AND isFirst`;
-
-/** In the order of ISSUES. */
-const ISSUES_SQL = [
-  REPEATED,
-  `type = ${LINES.repeats}`,
-  `${REPEATED} AND flag`,
-  `type IN (${LINES.sale}, ${LINES.renewal}) AND flag`,
-  ...[FLAGS.withoutOrder, FLAGS.withoutAmount, FLAGS.cut].map(flagged),
-];
+/** What a line is of, in the order of RevenueRow. */
+const TYPES = `[${LINES.sale}, ${LINES.refund}, ${LINES.renewal}, ${LINES.renewalRefund}]`;
 
 /**
  * Sums by time, currency, value and interval, from which those of greater groups come. Each column that a statement groups by, or
  * aggregates, takes ClickHouse the longer to analyse the longer all is that it comes from, so that there are few.
  */
 function statesSql(lines: string): string {
-  const [sales, renewals] = [partsOf(LINES.sale, LINES.refund), partsOf(LINES.renewal, LINES.renewalRefund)];
-  const counts = [...sales.counts, ...renewals.counts, ...ISSUES_SQL].map((one) => `toUInt64(${one})`);
-  const rows = `SELECT (period, currency, said, bucket) AS of, [${counts.join(', ')}] AS number, [${[...sales.units, ...renewals.units].join(', ')}] AS part,
-    [if(type = ${LINES.sale}, person, NULL), if(type = ${LINES.renewal}, person, NULL), person] AS payer, if(${REPEATED} AND period = 0, [(-toInt64(repeats), id)], []) AS example
+  const rows = `SELECT (period, currency, said, bucket) AS of,
+    arrayConcat(arrayMap(one -> type = one AND (one < ${LINES.refund} OR sum > 0), ${TYPES}), arrayMap(one -> bitTest(issues, one), range(${ISSUES.length}))) AS number,
+    arrayFlatten(arrayMap(one -> arrayMap(part -> if(type = one, part, ${NOTHING}), arrayPushFront(parts, sum)), ${TYPES})) AS part,
+    [if(type = ${LINES.sale}, person, NULL), if(type = ${LINES.renewal}, person, NULL), person] AS payer,
+    if(bitTest(issues, 0) AND period = 0, [(-toInt64(repeats), id)], []) AS example
   FROM (${lines})`;
   return `SELECT of, sumForEach(number) AS numbers, sumForEach(part) AS sums, uniqExactForEachState(payer) AS payers,
     groupArraySortedArray(${EXAMPLES_MAX})(example) AS again
@@ -221,7 +185,7 @@ function rankedSql(states: string, limit: number, least: number): string {
     least > 1 ? ` AND (said = '' OR (uniqExactForEachMergeIf(payers, period = 0) OVER value)[3] >= ${least})` : '';
   return `SELECT *, if(shown AND valuePlace <= ${limit}, valuePlace, 0) AS among
   FROM (SELECT *, ${place}, dense_rank() OVER (PARTITION BY currency ORDER BY shown DESC, came DESC, said) AS valuePlace
-    FROM (${named}, sum(if(period = 0, sums[1] + sums[5], ${NOTHING})) OVER value AS came, min(period) OVER value = 0${few} AS shown
+    FROM (${named}, sum(if(period = 0, sums[1] + sums[7], ${NOTHING})) OVER value AS came, min(period) OVER value = 0${few} AS shown
       FROM (${states}) WINDOW value AS (PARTITION BY currency, said)))`;
 }
 

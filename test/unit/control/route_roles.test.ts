@@ -30,6 +30,8 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', MANAGERS, 'createSurvey replaceSurvey deleteSurvey createPromo replacePromo deletePromo'],
   ['site', MANAGERS, 'createForm replaceForm deleteForm'],
   ['site', ANALYSTS, 'createQuestion replaceQuestion deleteQuestion createBoard replaceBoard deleteBoard'],
+  ['site', EVERY, 'listAlerts getAlert listAlertStates listFiredAlerts'],
+  ['site', NOT_VIEWERS, 'createAlert replaceAlert deleteAlert testAlert'],
   ['anywhere', OPERATORS, 'listKeys listReplays listDeadLetters getDeadLetter resendDeadLetters'],
   ['anywhere', OPERATORS, 'resolveDeadLetters reopenDeadLetters'],
   ['anywhere', OPERATORS, 'listRunningQueries cancelQuery'],
@@ -41,7 +43,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   [
     'site',
     EVERY,
-    'queryFunnel queryCorrelation queryTrends queryRetention queryStickiness queryLifecycle queryTop queryVisits',
+    'queryFunnel queryCorrelation queryTrends queryRevenue queryRetention queryStickiness queryLifecycle queryTop queryVisits',
   ],
   ['site', EVERY, 'queryPaths querySurvey queryPromo queryForm getRefusals'],
   ['site', NOT_VIEWERS, 'queryLive getEvent'],
