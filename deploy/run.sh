@@ -7,6 +7,7 @@ cd "$(dirname "$0")/.."
 PATH="$PWD/node_modules/.bin:$PATH"
 name=${1:-}
 case "$name" in
+  alerts) set -- services/alerts/main.ts ;;
   control) set -- services/control/main.ts ;;
   dedup) set -- --max-semi-space-size=32 --external-memory-accounted-in-global-limit --heap-growing-percent=400 --single-threaded-gc services/dedup/main.ts ;;
   edge) set -- --max-semi-space-size=32 --initial-old-space-size=256 --single-threaded-gc services/edge/main.ts ;;
@@ -29,7 +30,7 @@ case "$name" in
   alive) set -- -e "fetch('http://127.0.0.1:$METRICS_PORT/metrics').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))" ;;
   ready) set -- -e "fetch('http://127.0.0.1:$METRICS_PORT/ready').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))" ;;
   *)
-    echo "usage: run.sh control|dedup|edge|erasure|identity|quota|replay|warehouse|delivery-DESTINATION|provision|svc|alive|ready" >&2
+    echo "usage: run.sh alerts|control|dedup|edge|erasure|identity|quota|replay|warehouse|delivery-DESTINATION|provision|svc|alive|ready" >&2
     exit 2
     ;;
 esac

@@ -38,6 +38,10 @@ export const FAILPOINTS = {
   'stage.after_commit': ['dedup', 'identity', 'delivery'],
   // Nobody passes here but while a person is erased.
   'erasure.step': [],
+  // Nobody passes here but while an alert is judged or sent.
+  'alerts.step': [],
+  'alerts.before_send': [],
+  'alerts.after_answer': [],
   'quota.after_settle': ['quota'],
   'quota.after_usage': ['quota'],
   'quota.after_commit': ['quota'],

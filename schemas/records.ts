@@ -1,5 +1,18 @@
 // The smaller records on the wire; events and settings have files of their own. Times are milliseconds since 1970 UTC.
-import { boolean, bytes, int, list, long, nullable, optional, record, string, symbols, type ValueOf } from './avro.ts';
+import {
+  boolean,
+  bytes,
+  double,
+  int,
+  list,
+  long,
+  nullable,
+  optional,
+  record,
+  string,
+  symbols,
+  type ValueOf,
+} from './avro.ts';
 
 const LOG = "The cluster's id of the topic events.raw that the offset is of; empty where it is not known.";
 
@@ -287,3 +300,61 @@ export const erasure = record('svc.persons.Erasure', 'The erasure of one person 
 });
 export type Erasure = ValueOf<typeof erasure>;
 export type ErasurePhase = Erasure['phase'];
+
+const alertState = record('AlertState', 'What an alert was judged by so far.', {
+  site_id: string(),
+  alert_id: string(),
+  rule: string('Digest of what it judges by; of another one nothing of the state holds.'),
+  status: symbols('AlertStatus', ['waiting', 'ok', 'firing', 'paused']),
+  since: long('Since when it is so; milliseconds since 1970 UTC.'),
+  judged_to: long('End of the last interval that was judged, or time of the last look.'),
+  met_since: nullable(long(), 'Since when its condition is met; null: it is not.'),
+  well: int('Intervals or looks in a row that were well again, while it fires.'),
+  value: nullable(double(), 'The last figure; null: there was none, or it cannot be said.'),
+  base: nullable(double(), 'What it was compared with.'),
+  from: nullable(long(), 'The interval of the figure; of a look both are its time.'),
+  to: nullable(long()),
+  problem: string('Stable code of why it could not be judged the last time; else empty.'),
+  looked_at: long(),
+});
+export type AlertState = ValueOf<typeof alertState>;
+
+const alertSend = record('AlertSend', 'That a channel is told.', {
+  channel: string('Its id in the alert.'),
+  kind: string('email, slack or webhook.'),
+  shown: string('Where to, without the address.'),
+  state: symbols('AlertSendState', ['due', 'sending', 'sent', 'given_up']),
+  attempts: int('Calls that were begun.'),
+  first_at: nullable(long(), 'When the first was.'),
+  due_at: long('Not before; milliseconds since 1970 UTC.'),
+  done_at: nullable(long(), 'When it was sent, or given up.'),
+  reason: string('Why the last was no success, by a stable code; else empty.'),
+  is_repeated: boolean('Whether one was begun of which the answer was lost: it may have arrived twice.'),
+});
+export type AlertSend = ValueOf<typeof alertSend>;
+
+const firedAlert = record('FiredAlert', 'What an alert has said of itself, and who is told.', {
+  fired_id: string('The same in every message about it.'),
+  site_id: string(),
+  alert_id: string(),
+  name: string(),
+  kind: string(),
+  is: symbols('FiredIs', ['fired', 'recovered', 'test']),
+  at: long('When it was found; milliseconds since 1970 UTC.'),
+  from: nullable(long(), 'The interval; of a look both are its time, of a test null.'),
+  to: nullable(long()),
+  value: nullable(double()),
+  base: nullable(double(), 'What it was compared with.'),
+  condition: string('JSON, as it was then.'),
+  interval: string('Of the figure; empty where it has none.'),
+  detail: string('What there is to say beside the figure, such as a destination; else empty.'),
+  sends: list(alertSend),
+});
+export type FiredAlert = ValueOf<typeof firedAlert>;
+
+/** The record key is state/SITE/ALERT or fired/SITE/ID; exactly one of the bodies is set. */
+export const alertFact = record('svc.alerts.AlertFact', 'One fact of the topic alerts.', {
+  state: nullable(alertState),
+  fired: nullable(firedAlert),
+});
+export type AlertFact = ValueOf<typeof alertFact>;

@@ -20,6 +20,7 @@ const SCHEMAS = {
   duplicates: records.duplicates,
   data_read: records.dataRead,
   erasure: records.erasure,
+  alert_fact: records.alertFact,
 };
 export type SchemaName = keyof typeof SCHEMAS;
 

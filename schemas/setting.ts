@@ -164,6 +164,16 @@ const savedItem = record('SavedItem', 'A saved question of a site, or a board of
 export type SavedItem = ValueOf<typeof savedItem>;
 export type SavedKind = SavedItem['kind'];
 
+const alert = record('Alert', 'What is watched of a site, and who is told.', {
+  site_id: string(),
+  id: string(),
+  version: int('Counts from 1, by one with every change of what it says.'),
+  definition: string('JSON; its shape is that of pipelines/alerts, without addresses.'),
+  secrets: map(string(), 'Addresses of channels and what signs for them, sealed, by channel: ID and ID/secret.', {}),
+  created_at: long('Milliseconds since 1970 UTC.'),
+});
+export type AlertSetting = ValueOf<typeof alert>;
+
 const user = record('User', 'A person who may sign in to the dashboard.', {
   user_id: string(),
   name: string(),
@@ -202,7 +212,7 @@ export type ChangesMade = ValueOf<typeof changesMade>;
 
 /**
  * The record key is the fact's address: account/ID, site/ID, key/HASH, destination/SITE/NAME, admin_token/HASH, replay/ID,
- * engage/SITE/KIND/ID, domain_proof/SITE/DOMAIN, saved/SITE/KIND/ID, user/ID, audit/SLOT. A body that is left out is null.
+ * engage/SITE/KIND/ID, domain_proof/SITE/DOMAIN, saved/SITE/KIND/ID, alert/SITE/ID, user/ID, audit/SLOT. A body that is left out is null.
  */
 export const setting = record('svc.settings.Setting', 'One fact of site.config; exactly one of the bodies is set.', {
   changed_at: long('Milliseconds since 1970 UTC.'),
@@ -216,6 +226,7 @@ export const setting = record('svc.settings.Setting', 'One fact of site.config; 
   engage: optional(nullable(engageItem)),
   domain_proof: optional(nullable(domainProof)),
   saved: optional(nullable(savedItem)),
+  alert: optional(nullable(alert)),
   user: optional(nullable(user)),
   audit: optional(nullable(auditEntry)),
   changes_made: optional(nullable(changesMade)),

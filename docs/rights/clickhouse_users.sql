@@ -69,3 +69,6 @@ GRANT SYSTEM SYNC REPLICA ON svc.event_rows TO svc_erasure;
 GRANT SYSTEM SYNC REPLICA ON svc.person_links TO svc_erasure;
 GRANT SYSTEM SYNC REPLICA ON svc.person_splits TO svc_erasure;
 GRANT SYSTEM SYNC REPLICA ON svc.person_seen TO svc_erasure;
+CREATE USER IF NOT EXISTS svc_alerts IDENTIFIED WITH sha256_hash BY 'SHA256_OF_THE_PASSWORD' DEFAULT DATABASE svc;
+REVOKE ALL ON *.* FROM svc_alerts;
+GRANT SELECT, dictGet ON svc.* TO svc_alerts;

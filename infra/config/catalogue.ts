@@ -15,6 +15,8 @@ import {
 import { COMMAND_LINE, deliveriesSettings, LOCAL, TOOLS } from './local_config.ts';
 import { FAILPOINT, PARTS, PROCESS, REDIS_PROCESS, REPLAY_PROCESS, SECRETS, SYSTEMD } from './service_config.ts';
 import {
+  ALERTS,
+  ALERTS_PROCESS,
   DEDUP,
   DEDUP_PROCESS,
   deliveryProcess,
@@ -45,6 +47,7 @@ export function settingGroups(destinations: readonly string[]): Record<string, V
     dedup: DEDUP.properties,
     warehouse: WAREHOUSE.properties,
     delivery: { ...deliverySettings(ANY_NAME, destinations).properties, ...EGRESS.properties },
+    alerts: ALERTS.properties,
     start: { ...LOCAL.properties, ...deliveriesSettings(destinations).properties, ...TOOLS.properties },
     failpoints: FAILPOINT.properties,
   };
@@ -62,6 +65,7 @@ export const PROCESSES = [
   'delivery',
   'replay',
   'erasure',
+  'alerts',
 ] as const;
 export type ProcessKind = (typeof PROCESSES)[number];
 
@@ -77,6 +81,7 @@ export function readBy(kind: ProcessKind, destinations: readonly string[], desti
     delivery: () => deliveryProcess(destination, destinations).properties,
     replay: () => REPLAY_PROCESS.properties,
     erasure: () => erasureProcess(destinations).properties,
+    alerts: () => ALERTS_PROCESS.properties,
   };
   return variablesOf(schemas[kind]());
 }
@@ -98,7 +103,7 @@ export function checkGiven(env: Environment, destinations: readonly string[]): v
  * program is not a mistake.
  */
 const PREFIXES = (
-  'AUDIT_DAY CLICKHOUSE_ CONTROL_ DEDUP_ DELIVERY_ EDGE_ EGRESS_ EVENT_PARTITION FAILPOINT IDENTITY_ KAFKA_ ' +
+  'ALERTS_ AUDIT_DAY CLICKHOUSE_ CONTROL_ DEDUP_ DELIVERY_ EDGE_ EGRESS_ EVENT_PARTITION FAILPOINT IDENTITY_ KAFKA_ ' +
   'METRICS_ PERSON_MERGE_ RATE_LIMIT_ REDIS_ REQUEST_ERRORS_ SCHEMA_REGISTRY_ SECRETS_ SVC_ADMIN_ SVC_CLICKHOUSE_ SVC_CONTROL_ SVC_EDGE_ SVC_SERVER_ TRANSACTION_PARTITION TRUSTED_ WAREHOUSE_'
 ).split(' ');
 

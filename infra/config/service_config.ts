@@ -123,7 +123,7 @@ const REDIS = {
     check: isRedisAddress,
     allowed: 'a redis://, rediss:// or redis+sentinel:// URL',
     description:
-      '[Redis](operations.md#redis) with credentials; for edge, dedup, identity, quota, control and erasure.',
+      '[Redis](operations.md#redis) with credentials; for edge, dedup, identity, quota, control, erasure and alerts.',
   }),
   redisCluster: flag('REDIS_CLUSTER', {
     default: false,
@@ -136,7 +136,8 @@ const SECONDARY_REDIS = {
     check: isRedisAddress,
     allowed: 'as REDIS_URL',
     defaultText: 'REDIS_URL',
-    description: 'Another Redis, which may evict, for what senders can make grow; for edge, control and erasure.',
+    description:
+      'Another Redis, which may evict, for what senders can make grow; for edge, control, erasure and alerts.',
   }),
 };
 
@@ -145,7 +146,7 @@ const CLICKHOUSE = {
     check: isClickhouseAddress,
     allowed: 'an http or https URL, with one host and port or several separated by commas',
     description:
-      '`http(s)://user:password@host:port,host:port/database`, which must exist; for warehouse, control, replay, erasure and provisioning.',
+      '`http(s)://user:password@host:port,host:port/database`, which must exist; for warehouse, control, replay, erasure, alerts and provisioning.',
   }),
   clickhouseCluster: Type.Decode(
     Type.Object({
@@ -247,7 +248,7 @@ const IDENTITY_SETTINGS = Type.Object({
     allowed: `base64 of ${IDENTITY_SECRET_BYTES_MIN} bytes or more`,
     startDefault: "the data folder's `identity.secret`",
     description:
-      'Seals `IDENTITY_KEY`, or is that key itself where none is set; for all but quota ([rotating it](operations.md#rotating-the-identity-secret)).',
+      'Seals `IDENTITY_KEY`, or is that key itself where none is set; for all but quota and alerts ([rotating it](operations.md#rotating-the-identity-secret)).',
   }),
   key: optionalText('IDENTITY_KEY', {
     allowed: 'as `svc identity rotate` shows it',
@@ -273,7 +274,7 @@ export const SECRETS = {
     allowed: 'id:base64 with 32 bytes each, several with different ids separated by commas',
     startDefault: "the data folder's `secrets.keys`",
     description:
-      "Keys that seal destinations' secrets, password hashes and second factors; for control, delivery and erasure. The first seals, all open ([changing them](operations.md#changing-the-sealing-keys)).",
+      "Keys that seal destinations' secrets, addresses of alerts, password hashes and second factors; for control, delivery, erasure and alerts. The first seals, all open ([changing them](operations.md#changing-the-sealing-keys)).",
   }),
   identitySecret: Type.Decode(
     Type.Refine(

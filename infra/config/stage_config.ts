@@ -91,7 +91,8 @@ export const EGRESS = Type.Object({
   allowLoopback: flag('EGRESS_ALLOW_LOOPBACK', {
     default: false,
     startDefault: '`true`',
-    description: "Lets sites' URLs be `http` and lead to loopback, for development; for control, delivery and erasure.",
+    description:
+      "Lets sites' URLs be `http` and lead to loopback, for development; for control, delivery, erasure and alerts.",
   }),
 });
 
@@ -151,6 +152,40 @@ export function erasureProcess(names: readonly string[]) {
     deliveryBaseUrls: deliveryBaseUrls(names),
   });
 }
+
+export const ALERTS = Type.Object({
+  mail: Type.Refine(
+    Type.Object({
+      smtpUrl: optionalText('ALERTS_SMTP_URL', {
+        pattern: '^smtps?://.',
+        allowed: 'a `smtp://user:password@host:587` or `smtps://` URL',
+        defaultText: 'none: no e-mail is sent',
+        description: 'Mail server of [alerts](alerts.md); `?requireTLS=true` refuses one without STARTTLS.',
+      }),
+      mailFrom: optionalText('ALERTS_MAIL_FROM', {
+        pattern: '^[^\\r\\n]*@[^\\r\\n]+$',
+        allowed: 'an e-mail address, or `Name <address>`',
+        description: 'Sender of their e-mails; required with a mail server.',
+      }),
+    }),
+    ({ smtpUrl, mailFrom }) => smtpUrl === null || mailFrom !== null,
+    () => 'ALERTS_MAIL_FROM is not set: it must be, as ALERTS_SMTP_URL is set',
+  ),
+  dashboardUrl: optionalText('ALERTS_DASHBOARD_URL', {
+    ...HTTP_URL,
+    defaultText: 'none: messages have no link',
+    description: 'Address of the dashboard, for links in messages.',
+  }),
+});
+
+export const ALERTS_PROCESS = Type.Object({
+  ...ANY_PROCESS.properties,
+  ...EGRESS.properties,
+  ...ALERTS.properties,
+  secretsKeys: SECRETS.secretsKeys,
+});
+export type AlertsConfig = StaticDecode<typeof ALERTS_PROCESS>;
+export const alertsConfig = (env: Environment): AlertsConfig => readSettings(ALERTS_PROCESS, env);
 
 export type DedupConfig = StaticDecode<typeof DEDUP_PROCESS>;
 export type IdentityConfig = StaticDecode<typeof IDENTITY_PROCESS>;

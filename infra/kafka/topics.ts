@@ -48,6 +48,8 @@ export const TOPICS = {
   replays: 'delivery.replays',
   /** Whose events are dropped, and how far their erasure is. */
   erasures: 'person.erasures',
+  /** What alerts were judged by, and what fired. */
+  alerts: 'alerts',
   inventory: 'inventory',
   /** Events of dead letters that only this stage is to take again. */
   redeliverIdentity: 'again.identity',
@@ -146,6 +148,7 @@ export function declareTopics(destinations: readonly string[], counts: Partial<T
     kept(TOPICS.dataReads, 1, auditDays, 'data_read'),
     compacted(TOPICS.replays, 1, 'replay_progress'),
     compacted(TOPICS.erasures, 1, 'erasure', COMPACTED_SOON),
+    compacted(TOPICS.alerts, 1, 'alert_fact', COMPACTED_SOON),
     event(TOPICS.inventory, 'inventory'),
     small(TOPICS.redeliverIdentity, EVENT_TOPIC_DAYS, 'event_batch'),
     small(TOPICS.redeliverWarehouse, EVENT_TOPIC_DAYS, 'event_batch'),

@@ -70,6 +70,7 @@ const words = (text: string): string[] => text.split(' ');
 const { raw, unique, identified, outcomes, links, counts, duplicates, usage, inventory, settings } = TOPICS;
 const { audit, dataReads, replays, resent, resolved, redeliverIdentity, redeliverWarehouse, stageOffsets, erasures } =
   TOPICS;
+const { alerts } = TOPICS;
 
 const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination: string) => ProcessRights> = {
   edge: () => ({
@@ -90,11 +91,12 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     kafka: {
       // Links say by which evidence people are one, to split or erase them.
       reads: [
-        ...[settings, dataReads, replays, resent, resolved, outcomes, links, erasures],
+        ...[settings, dataReads, replays, resent, resolved, outcomes, links, erasures, alerts],
         ...[...STAGES.map(deadTopic), ...destinations.map(replayTopic)],
       ],
       writes: [
-        ...[settings, links, erasures, audit, dataReads, resent, resolved, raw, redeliverIdentity, redeliverWarehouse],
+        ...[settings, links, erasures, alerts, audit, dataReads, resent, resolved, raw],
+        ...[redeliverIdentity, redeliverWarehouse],
         ...destinations.map(replayTopic),
       ],
       // How far the stages are.
@@ -261,6 +263,18 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
       { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
       { privileges: ['SYSTEM SYNC REPLICA'], on: words('erasing event_rows person_links person_splits person_seen') },
     ],
+  }),
+  alerts: () => ({
+    kafka: {
+      // What stages have yet to pass is read to its end.
+      reads: [settings, alerts, raw, unique, identified],
+      writes: [alerts],
+      groups: ['alerts', TABLE, ONCE],
+      groupsDescribed: words('dedup identity warehouse'),
+      transactionalIds: ['alerts'],
+    },
+    redis: { keys: [], keysRead: words('q:* refusals.*'), commands: words('get hget hgetall hlen zrevrange') },
+    clickhouse: [{ privileges: ['SELECT', 'dictGet'], on: ['*'] }],
   }),
 };
 

@@ -14,6 +14,7 @@ export const PERMISSIONS = [
   'definitions.change',
   'engage.change',
   'saved.change',
+  'alerts.change',
   'keys.read',
   'keys.change',
   'destinations.read',
@@ -43,9 +44,18 @@ const VIEWER: readonly Permission[] = ['account.read', 'site.read', 'query.aggre
 export const ROLE_PERMISSIONS: Readonly<Record<Role, readonly Permission[]>> = {
   owner: PERMISSIONS,
   admin: PERMISSIONS,
-  analyst: [...VIEWER, 'destinations.read', 'saved.change', 'query.events', 'query.persons', 'query.sql'],
+  analyst: [
+    ...VIEWER,
+    'destinations.read',
+    'saved.change',
+    'alerts.change',
+    'query.events',
+    'query.persons',
+    'query.sql',
+  ],
   operator: [
     ...VIEWER,
+    'alerts.change',
     'block_rules.change',
     'keys.read',
     'destinations.read',

@@ -12,6 +12,7 @@ import {
 } from './audit.ts';
 import {
   type ApplyResult,
+  alertKey,
   apiKeyKey,
   auditKey,
   changesMadeKey,
@@ -84,7 +85,17 @@ export function createSettingsView(): SettingsView {
 type Body = Partial<
   Pick<
     Setting,
-    'account' | 'site' | 'key' | 'destination' | 'admin_token' | 'replay' | 'engage' | 'domain_proof' | 'saved' | 'user'
+    | 'account'
+    | 'site'
+    | 'key'
+    | 'destination'
+    | 'admin_token'
+    | 'replay'
+    | 'engage'
+    | 'domain_proof'
+    | 'saved'
+    | 'alert'
+    | 'user'
   >
 >;
 
@@ -195,6 +206,7 @@ export function erasedSiteRecords(view: SettingsView, siteId: string, by: string
     ...table.destinations().flatMap(({ site_id, name }) => (site_id === siteId ? [destinationKey(siteId, name)] : [])),
     ...table.engageItems(siteId).map(({ kind, id }) => engageKey(siteId, kind, id)),
     ...table.savedItems(siteId).map(({ kind, id }) => savedKey(siteId, kind, id)),
+    ...table.alerts(siteId).map(({ id }) => alertKey(siteId, id)),
     ...[...table.domainProofs(siteId).keys()].map((domain) => domainProofKey(siteId, domain)),
     ...(table.site(siteId) === undefined ? [] : [siteKey(siteId)]),
   ];

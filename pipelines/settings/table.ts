@@ -2,6 +2,7 @@
 import type {
   Account,
   AdminToken,
+  AlertSetting,
   ApiKey,
   AuditEntry,
   Destination,
@@ -62,6 +63,8 @@ export interface SettingsTable {
   engageItems(siteId: string): readonly EngageItem[];
   /** Saved questions and boards of a site, in the order they were made. */
   savedItems(siteId: string): readonly SavedItem[];
+  /** Alerts of a site, in the order they were made. */
+  alerts(siteId: string): readonly AlertSetting[];
   user(userId: string): User | undefined;
   users(): User[];
 }
@@ -81,6 +84,7 @@ const createState = () => ({
   replays: new Map<string, Replay>(),
   engage: new Map<string, readonly EngageItem[]>(),
   saved: new Map<string, readonly SavedItem[]>(),
+  alerts: new Map<string, readonly AlertSetting[]>(),
   users: new Map<string, User>(),
 });
 type State = ReturnType<typeof createState>;
@@ -123,6 +127,7 @@ const lookups = (state: State) =>
     replay: (replayId) => state.replays.get(replayId),
     engageItems: (siteId) => state.engage.get(siteId) ?? NO_ITEMS,
     savedItems: (siteId) => state.saved.get(siteId) ?? NO_ITEMS,
+    alerts: (siteId) => state.alerts.get(siteId) ?? NO_ITEMS,
     user: (userId) => state.users.get(userId),
   }) satisfies Partial<SettingsTable>;
 
@@ -178,9 +183,11 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
     case 'replay':
       return replace(state.replays, address.replayId, setting?.replay ?? null);
     case 'engage':
-      return storeItem(state.engage, address, setting?.engage ?? null);
+      return storeItem(state.engage, address.siteId, isOfKind(address), setting?.engage ?? null);
     case 'saved':
-      return storeItem(state.saved, address, setting?.saved ?? null);
+      return storeItem(state.saved, address.siteId, isOfKind(address), setting?.saved ?? null);
+    case 'alert':
+      return storeItem(state.alerts, address.siteId, ({ id }) => id === address.itemId, setting?.alert ?? null);
     case 'domain_proof':
       return storeProof(state, address.siteId, address.domain, setting?.domain_proof ?? null);
     case 'user':
@@ -220,13 +227,19 @@ function withProven(state: State, siteId: string, change: () => boolean): boolea
   return isChanged;
 }
 
-function storeItem<Item extends { kind: string; id: string }>(
+const isOfKind =
+  ({ itemKind, itemId }: { itemKind: string; itemId: string }) =>
+  ({ kind, id }: { kind: string; id: string }): boolean =>
+    kind === itemKind && id === itemId;
+
+function storeItem<Item>(
   items: Map<string, readonly Item[]>,
-  { siteId, itemKind, itemId }: { siteId: string; itemKind: string; itemId: string },
+  siteId: string,
+  isIt: (item: Item) => boolean,
   item: Item | null,
 ): boolean {
   const before = items.get(siteId) ?? NO_ITEMS;
-  const at = before.findIndex(({ kind, id }) => kind === itemKind && id === itemId);
+  const at = before.findIndex(isIt);
   if (item === null && at === -1) return false;
   if (at === -1) items.set(siteId, [...before, item as Item]);
   else items.set(siteId, before.toSpliced(at, 1, ...(item === null ? [] : [item])));
@@ -320,6 +333,7 @@ const KEY_PARTS = {
   engage: { siteId: isId, itemKind: isOneOf('survey', 'promo', 'form'), itemId: isId },
   domain_proof: { siteId: isId, domain: (text: string) => canonicalDomain(text) === text },
   saved: { siteId: isId, itemKind: isOneOf('question', 'board'), itemId: isId },
+  alert: { siteId: isId, itemId: isId },
   user: { userId: isId },
 };
 type KeyParts = typeof KEY_PARTS;
@@ -340,6 +354,7 @@ export const engageKey = (siteId: string, kind: EngageItem['kind'], id: string):
   `engage/${siteId}/${kind}/${id}`;
 export const domainProofKey = (siteId: string, domain: string): string => `domain_proof/${siteId}/${domain}`;
 export const savedKey = (siteId: string, kind: SavedKind, id: string): string => `saved/${siteId}/${kind}/${id}`;
+export const alertKey = (siteId: string, id: string): string => `alert/${siteId}/${id}`;
 export const replayKey = (replayId: string): string => `replay/${replayId}`;
 
 /** Entries of the audit of the installation itself; of each kind the newest take the slots of the oldest. */
@@ -389,6 +404,7 @@ export function keyOfSetting(setting: Setting): string | null {
   if (setting.engage) keys.push(engageKey(setting.engage.site_id, setting.engage.kind, setting.engage.id));
   if (setting.domain_proof) keys.push(domainProofKey(setting.domain_proof.site_id, setting.domain_proof.domain));
   if (setting.saved) keys.push(savedKey(setting.saved.site_id, setting.saved.kind, setting.saved.id));
+  if (setting.alert) keys.push(alertKey(setting.alert.site_id, setting.alert.id));
   if (setting.user) keys.push(userKey(setting.user.user_id));
   if (setting.audit) keys.push(auditKey(setting.audit));
   if (setting.changes_made) keys.push(changesMadeKey(setting.changes_made.by));

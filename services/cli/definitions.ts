@@ -1,7 +1,9 @@
-// Commands of what a site keeps as definitions in JSON: surveys, promos, forms, saved queries and boards of them.
+// Commands of what a site keeps as definitions in JSON: surveys, promos, forms, saved queries and boards of them, alerts.
 
+import type { AlertItem, FiredItem } from '#services/control_api/alerts.ts';
 import { ENGAGE_PATHS, type EngageView } from '#services/control_api/engage.ts';
 import type { SavedView } from '#services/control_api/queries.ts';
+import { renderTime } from '#services/stage/terminal.ts';
 import {
   type Arguments,
   type Columns,
@@ -11,6 +13,7 @@ import {
   pathInSite,
   remove,
   requiredOption,
+  send,
   show,
   siteOption,
   UsageError,
@@ -30,15 +33,53 @@ const ENGAGE_COLUMNS: Columns<EngageView> = {
 };
 const SAVED_COLUMNS: Columns<SavedView> = { ID: 'id', NAME: 'name', OWNER: 'owner', REVISION: 'revision' };
 
+const ALERT_COLUMNS: Columns<AlertItem> = {
+  ID: 'id',
+  NAME: 'name',
+  STATE: ({ enabled }) => (enabled ? 'enabled' : 'paused'),
+  KIND: 'kind',
+  CHANNELS: ({ channels }) => channels.map(({ kind, shown }) => `${kind} ${shown}`),
+};
+const FIRED_COLUMNS: Columns<FiredItem> = {
+  AT: ({ at }) => renderTime(at),
+  ALERT: 'alert_id',
+  IS: 'is',
+  FIGURE: ({ value }) => value,
+  DETAIL: 'detail',
+  TOLD: ({ sends }) => sends.map(({ kind, shown, state, reason }) => `${kind} ${shown} ${state} ${reason}`.trim()),
+};
+
 export const definitionCommands: Commands = {
   ...commandsOf<EngageView>('survey', ENGAGE_PATHS.survey, ENGAGE_COLUMNS),
   ...commandsOf<EngageView>('promo', ENGAGE_PATHS.promo, ENGAGE_COLUMNS),
   ...commandsOf<EngageView>('form', ENGAGE_PATHS.form, ENGAGE_COLUMNS),
   ...commandsOf<SavedView>('question', 'questions', SAVED_COLUMNS),
   ...commandsOf<SavedView>('board', 'boards', SAVED_COLUMNS),
+  ...commandsOf<AlertItem>('alert', 'alerts', ALERT_COLUMNS),
+  'alert test <ID>': {
+    summary: 'Have each channel of an alert told that it is a test; what came of it is among those that fired',
+    subject: 'id of the alert',
+    options: [siteOption],
+    examples: ['alert test ID --site shop'],
+    run: send<FiredItem>(
+      'POST',
+      (args) => pathInSite(args, 'alerts', args.subject, 'test'),
+      (fired) => done(`The test ${fired.fired_id} is being sent.`, fired),
+      () => ({}),
+    ),
+  },
+  'alert fired': list<FiredItem>({
+    summary: 'What fired on a site, the newest first, and who was told',
+    path: (args) => pathInSite(args, 'fired-alerts'),
+    options: [siteOption],
+    columns: FIRED_COLUMNS,
+    whenEmpty: 'Nothing has fired.',
+    isWhole: true,
+    examples: ['alert fired --site shop', 'alert fired --site shop --json'],
+  }),
 };
 
-function commandsOf<View extends EngageView | SavedView>(
+function commandsOf<View extends EngageView | SavedView | AlertItem>(
   kind: string,
   collection: string,
   columns: Columns<View>,

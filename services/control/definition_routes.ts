@@ -48,8 +48,13 @@ interface DefinitionKind<Item extends StoredDefinition> {
   itemsOf(view: SettingsView, siteId: string): Item[];
   keyOf(siteId: string, id: string): string;
   viewOf(view: SettingsView, item: Item): Meta;
-  /** The definition that a body says. */
-  read(body: unknown): { ok: true; definition: { id: string } } | { ok: false; problems: Problem[] };
+  /** Whether a body takes that a session's user has proven lately who they are; left out: none does. */
+  requiresReauthentication?(body: unknown): boolean;
+  /** The definition that a body says, in the place of another one. */
+  read(
+    body: unknown,
+    before: Item | null,
+  ): { ok: true; definition: { id: string } } | { ok: false; problems: Problem[] };
   /** What is written, or why nothing is. */
   write(stored: StoredDefinition, body: unknown, before: Item | null, world: RequestContext): Fact | Refused;
   /** Whether one must not be removed. */
@@ -76,6 +81,8 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
   };
   const show = (facts: Fact[], siteId: string, id: string): Outcome =>
     doneWith(facts, (view) => of.viewOf(view, find(view, siteId, id) as Item));
+  const { requiresReauthentication: isAsked } = of;
+  const proven = isAsked && { requiresReauthentication: ({ body }: { body: unknown }): boolean => isAsked(body) };
   const written = (siteId: string, id: string, fact: Fact | Refused): Outcome =>
     'kind' in fact ? fact : show([fact], siteId, id);
 
@@ -95,6 +102,7 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
     }),
     route('POST', path, `create${name}`, {
       access: inSite(permissions.change),
+      ...proven,
       summary: of.says.create,
       params: siteParams,
       body: of.input,
@@ -103,7 +111,7 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
       run({ params: { site_id }, body }, world) {
         const { view } = world;
         if (view.table.site(site_id) === undefined) return refused('site_unknown');
-        const read = of.read(body);
+        const read = of.read(body, null);
         if (!read.ok) return refused('settings_invalid', read.problems);
         const { definition } = read;
         if (find(view, site_id, definition.id) !== undefined) return refused(codes.exists);
@@ -123,6 +131,7 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
     route('PUT', itemPath, `replace${name}`, {
       params: itemParams,
       access: inSite(permissions.change),
+      ...proven,
       summary: `Replace a ${called}; its id stays`,
       body: of.input,
       ifMatch: 'required',
@@ -132,7 +141,7 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
         withItem(world.view, site_id, id, (before) => {
           const stale = checkIfMatch(world.view, keyOf(site_id, id), ifMatch, 'required');
           if (stale !== null) return stale;
-          const read = of.read(body);
+          const read = of.read(body, before);
           if (!read.ok) return refused('settings_invalid', read.problems);
           if (read.definition.id !== id) {
             return refused('settings_invalid', [problem('id_malformed', 'id', 'is not the id in the path')]);

@@ -1,6 +1,7 @@
 // Connects the control service to Kafka, Redis, ClickHouse and the providers: where its parts are put together.
 
 import { randomBytes } from 'node:crypto';
+import { followAlerts } from '#infra/alerts/alert_topic.ts';
 import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import { type AnalystUsers, createAnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
 import { createWarehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
@@ -116,6 +117,8 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
   onStop(() => replays.stop());
   const erasures = await followErasures(session, registry, logger, fatal, config.identitySecret);
   onStop(() => erasures.stop());
+  const alerts = await followAlerts(session, registry, logger, fatal);
+  onStop(() => alerts.stop());
   const personRows = createWarehouse(config.parts.clickhouseUrl);
   onStop(() => personRows.close());
   const persons = createPersonData({
@@ -168,6 +171,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     userSecrets,
     signInAudit: createSignInAudit(journal, logger, Date.now),
     adapters: DESTINATIONS,
+    alerts,
     queries: queries.answers,
     running: queries.running,
     analysts: queries.analysts,

@@ -286,7 +286,10 @@ export interface ControlOptions
       RequestContext,
       'isErasedPerson' | 'isErasedSite' | 'keyedIdentifier' | 'phoneHmacs' | 'readSubject' | 'visitorNode'
     >,
-    Pick<ControlServices, 'analysts' | 'queries' | 'readSiteRejections' | 'readTagRecord' | 'replaysNow' | 'running'>,
+    Pick<
+      ControlServices,
+      'alerts' | 'analysts' | 'queries' | 'readSiteRejections' | 'readTagRecord' | 'replaysNow' | 'running'
+    >,
     Pick<ControlServices, 'eraseRequests' | 'erasures' | 'persons' | 'sendTest' | 'splits' | 'stages'> {
   keyUse: KeyUseView;
   monthUse: MonthUseView;

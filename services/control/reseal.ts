@@ -1,18 +1,19 @@
 // Seals secrets anew after SECRETS_KEYS has changed.
 import type { Logger } from '#infra/log/logger.ts';
 import { type KeyRing, openSecret, type SecretPlace, sealSecret } from '#infra/secrets/seal.ts';
+import { alertSecretPlace } from '#pipelines/alerts/channels.ts';
 import { CONFIGURATION } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, type Fact, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import type { Destination, User } from '#schemas/setting.ts';
+import type { AlertSetting, Destination, User } from '#schemas/setting.ts';
 import { userSecretPlace } from './users/sign_in.ts';
 
 const USER_FIELDS = ['password', 'totp'] as const;
 
 /**
  * Seals with the ring's first key what another one has sealed, so that the other can be taken out of the ring. What does not open
- * stays as it is, and is counted. One change for each destination and user: another control service may do the same. Resolves to
+ * stays as it is, and is counted. One change for each destination, alert and user: another control service may do the same. Resolves to
  * how many secrets were sealed anew, and how many do not open. @throws JournalError
  */
 export async function resealSecrets(
@@ -38,6 +39,15 @@ export async function resealSecrets(
     return { ...destination, secrets: Object.fromEntries(entries) };
   }
 
+  function alertAnew(alert: AlertSetting): AlertSetting {
+    const { site_id: siteId, id } = alert;
+    const entries = Object.entries(alert.secrets).map(([field, sealed]): [string, string] => [
+      field,
+      anew(alertSecretPlace(siteId, id, field), sealed),
+    ]);
+    return { ...alert, secrets: Object.fromEntries(entries) };
+  }
+
   function userAnew(user: User): User {
     const after = { ...user };
     for (const field of USER_FIELDS) {
@@ -49,11 +59,16 @@ export async function resealSecrets(
 
   const oldOf = {
     destination: ({ secrets }: Destination): number => Object.values(secrets).filter(isOld).length,
+    alert: ({ secrets }: AlertSetting): number => Object.values(secrets).filter(isOld).length,
     user: (user: User): number => USER_FIELDS.filter((field) => isOld(user[field])).length,
   };
+  const alertsIn = (table: SettingsTable): AlertSetting[] =>
+    table.sites().flatMap(({ site_id }) => [...table.alerts(site_id)]);
   const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
   const oldIn = (table: SettingsTable): number =>
-    sum(table.destinations().map(oldOf.destination)) + sum(table.users().map(oldOf.user));
+    sum(table.destinations().map(oldOf.destination)) +
+    sum(alertsIn(table).map(oldOf.alert)) +
+    sum(table.users().map(oldOf.user));
   const change = (factOf: (table: SettingsTable) => Fact[]): Promise<void> =>
     journal.change((view) => ({
       records: auditedRecords(view, factOf(view.table), CONFIGURATION, nowMs()),
@@ -66,6 +81,12 @@ export async function resealSecrets(
     await change((now) => {
       const destination = now.destination(site_id, name);
       return destination === undefined ? [] : [{ body: { destination: destinationAnew(destination) } }];
+    });
+  }
+  for (const { site_id, id } of alertsIn(table).filter(oldOf.alert)) {
+    await change((now) => {
+      const alert = now.alerts(site_id).find((one) => one.id === id);
+      return alert === undefined ? [] : [{ body: { alert: alertAnew(alert) } }];
     });
   }
   for (const { user_id } of table.users().filter(oldOf.user)) {

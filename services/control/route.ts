@@ -3,6 +3,7 @@
 
 import type { Static, TObject, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
+import type { FollowedAlerts } from '#infra/alerts/alert_topic.ts';
 import type { AnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
 import type { QueryCaller, RunningQueries } from '#infra/clickhouse/queries/running_queries.ts';
 import type { Span } from '#infra/clickhouse/queries/select_rows.ts';
@@ -172,6 +173,8 @@ export interface ControlServices {
   eraseRequests: ErasureRequests;
   /** Erasures by their ids, kept current. */
   erasures: ReadonlyMap<string, Erasure>;
+  /** What alerts were judged by and what fired, kept current; and the way to have a test sent. */
+  alerts: Pick<FollowedAlerts, 'all' | 'request'>;
   /** Removes the settings of a site whose erasure was asked for. @throws JournalError */
   removeSite(erasure: Erasure): Promise<void>;
   stages: StageView;

@@ -10,6 +10,7 @@ import {
   openApiDocument,
 } from '#pipelines/openapi.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
+import { alertItemShape, firedShape } from '#services/control_api/alerts.ts';
 import { destinationShape } from '#services/control_api/destinations.ts';
 import { engageInputs, engageShapes } from '#services/control_api/engage.ts';
 import { closed, errorShape } from '#services/control_api/fields.ts';
@@ -17,6 +18,7 @@ import { savedShapes } from '#services/control_api/queries.ts';
 import { accountShape, definitionInput, keyShape, siteShape } from '#services/control_api/sites.ts';
 import { grantInput, grantShape, tokenShape, userShape, whoShape } from '#services/control_api/users.ts';
 import { accountRoutes, installationRoutes } from './accounts/routes.ts';
+import { ALERT_EXAMPLES, alertRoutes } from './alerts/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
 import { deliveryRoutes } from './destinations/delivery.ts';
 import { destinationRoutes } from './destinations/routes.ts';
@@ -72,6 +74,7 @@ export const ROUTES: readonly Route[] = [
   ...eventTraceRoutes,
   ...savedRoutes,
   ...savedAnswerRoutes,
+  ...alertRoutes,
 ];
 
 const ALWAYS: readonly ControlErrorCode[] = [
@@ -158,6 +161,8 @@ export function controlDocument(): Record<string, unknown> {
       Filter: filterShape,
       FilterInGroup: middleFilterShape,
       FilterInInnerGroup: innerFilterShape,
+      Alert: alertItemShape,
+      FiredAlert: firedShape,
       SavedQuestion: savedShapes.question,
       Board: savedShapes.board,
       Error: errorShape,
@@ -282,5 +287,6 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   createBoard: { id: 'weekly', name: 'Weekly', questions: ['countries'] },
   replaceBoard: { id: 'weekly', name: 'Each week', questions: ['countries'] },
   querySql: { sql: SQL_EXAMPLE },
+  ...ALERT_EXAMPLES,
   ...QUERY_EXAMPLES,
 };

@@ -1,5 +1,12 @@
 // The image: the script that starts each process by its name, with the options of Node that `npm start` gives it.
-import { controlSpec, deliverySpecs, erasureSpec, processSpecs, replaySpec } from '#services/local/start/processes.ts';
+import {
+  alertsSpec,
+  controlSpec,
+  deliverySpecs,
+  erasureSpec,
+  processSpecs,
+  replaySpec,
+} from '#services/local/start/processes.ts';
 import type { ProcessSpec } from '#services/local/start/supervisor.ts';
 import { DEPLOYED } from './processes.ts';
 
@@ -9,6 +16,7 @@ const SPECS: readonly ProcessSpec[] = [
   controlSpec({}, PORTS),
   replaySpec({}),
   erasureSpec({}),
+  alertsSpec({}),
   ...deliverySpecs({}, ['meta']),
 ];
 

@@ -49,8 +49,10 @@ export const POLICIES: readonly Manifest[] = [
   policy('deny', { podSelector: { matchLabels: ALL_LABELS }, policyTypes: ['Ingress', 'Egress'] }),
   egress('to-dns', { matchLabels: ALL_LABELS }, { ports: [{ protocol: 'UDP', port: 53 }, ...tcp(53)] }),
   ...(Object.keys(PART_PORTS) as Part[]).map(toPart),
-  // The edge fetches vendors' scripts, control signs people in and sends test events, deliveries deliver, erasure tells webhooks.
-  egress('to-platforms', ofKinds('edge', 'control', 'delivery', 'erasure'), PLATFORMS),
+  // The edge fetches vendors' scripts, control signs people in and sends test events, deliveries deliver, erasure and alerts tell webhooks.
+  egress('to-platforms', ofKinds('edge', 'control', 'delivery', 'erasure', 'alerts'), PLATFORMS),
+  // The operator's own mail server may be anywhere.
+  egress('to-mail', ofKinds('alerts'), { ports: tcp(25, 465, 587) }),
   ingress('to-edge', ofKinds('edge'), { ports: tcp('http') }),
   ingress('to-control', ofKinds('control'), { from: [namespace('ingress')], ports: tcp('http') }),
   ingress('to-metrics', { matchLabels: ALL_LABELS }, { from: [namespace('monitoring')], ports: tcp(PORTS.metrics) }),

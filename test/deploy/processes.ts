@@ -28,6 +28,7 @@ export interface DeployedProcess {
 
 /** The variables that have a password, a key, or a hash of one in them: never in a ConfigMap, nor in a file of settings. */
 export const SECRET_VARIABLES: ReadonlySet<string> = new Set([
+  'ALERTS_SMTP_URL',
   'CLICKHOUSE_URL',
   'CONTROL_ANALYSTS_URL',
   'CONTROL_FIRST_PASSWORD_HASH',
@@ -63,6 +64,7 @@ const SIZES: Record<ProcessKind | 'provision', Pick<DeployedProcess, 'memoryMiB'
   delivery: { memoryMiB: { request: 384, limit: 1024 }, cpuMillis: 50 },
   replay: { memoryMiB: { request: 192, limit: 512 }, cpuMillis: 20 },
   erasure: { memoryMiB: { request: 256, limit: 1024 }, cpuMillis: 20 },
+  alerts: { memoryMiB: { request: 192, limit: 512 }, cpuMillis: 20 },
   provision: { memoryMiB: { request: 256, limit: 512 }, cpuMillis: 100 },
 };
 
@@ -91,6 +93,7 @@ const UPGRADE_ORDER = [
   'delivery',
   'replay',
   'erasure',
+  'alerts',
   'warehouse',
   'quota',
   'identity',

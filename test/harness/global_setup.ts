@@ -7,6 +7,7 @@ import { startDnsServer } from './dns_server.ts';
 import { startService } from './service.ts';
 import { startSharedParts } from './shared_parts.ts';
 import type {} from './shared_service.ts';
+import { startSmtpServer } from './smtp_server.ts';
 import { startVendor } from './vendor_server.ts';
 import { zoneOfSites } from './verified_domain.ts';
 
@@ -22,6 +23,12 @@ function carryLogins(partsDir: string, dataDir: string): void {
   for (const [at, path] of paths(partsDir).entries()) cpSync(path, paths(dataDir)[at] ?? '');
 }
 
+async function freePort(): Promise<number> {
+  const { stop, url } = await startSmtpServer();
+  await stop();
+  return Number(new URL(url).port);
+}
+
 /** Starts the shared service on the shared parts; the returned function ends it. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const onProgress = (line: string): void => project.vitest.logger.log(`  ${line}`);
@@ -31,6 +38,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   carryLogins(partsDir, dataDir);
   const dns = await startDnsServer(zoneOfSites);
   const vendor = await startVendor();
+  // Where a test has a mail server, while it has one.
+  const mailPort = await freePort();
   const close = async (): Promise<void> => {
     await dns.close();
     await vendor.close();
@@ -46,12 +55,15 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
         CONTROL_SQL_URL: localSqlUrl(partsDir, addresses.clickhouseUrl),
         CONTROL_DNS_SERVERS: dns.address,
         EDGE_LOADER_GOOGLE_URL: vendor.url,
+        ALERTS_SMTP_URL: `smtp://127.0.0.1:${mailPort}`,
+        ALERTS_MAIL_FROM: 'Alerts <alerts@svc.example>',
       },
       onProgress,
     });
     await makeLocalAnalyst(addresses.clickhouseUrl);
     const { pid, ready } = service;
     project.provide('service', { pid, dataDir, ready });
+    project.provide('mailPort', mailPort);
     return async () => {
       await service.stop();
       await close();

@@ -11,6 +11,8 @@ export interface SharedService {
 declare module 'vitest' {
   export interface ProvidedContext {
     service: SharedService;
+    /** Where its alerts look for a mail server. */
+    mailPort: number;
   }
 }
 

@@ -49,6 +49,11 @@ const QUESTION_PAGES: readonly Page[] = [
 
 const OPERATE_PAGES: readonly Page[] = [
   {
+    ...{ path: '/sites/:site/alerts', title: 'Alerts', permission: 'query.aggregates' },
+    menu: { group: 'Analyse', icon: 'bell' },
+    load: () => import('./pages/alerts/alerts_page.tsx'),
+  },
+  {
     ...{ path: '/sites/:site/destinations', title: 'Destinations', permission: 'destinations.read' },
     menu: { group: 'Deliver', icon: 'send' },
     load: () => import('./pages/destinations/destinations_page.tsx'),

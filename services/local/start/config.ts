@@ -44,6 +44,7 @@ const COUNTED = {
   deliveries: 'delivery',
   replay: 'replay',
   erasure: 'erasure',
+  alerts: 'alerts',
 } as const;
 const COUNT_MAX = 16;
 const BROKERS = [1, 3];

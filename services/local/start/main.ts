@@ -32,6 +32,7 @@ import {
 import { DEMO_DESTINATIONS, ensureDemo, ensureShopPages } from './demo_settings.ts';
 import { rotateLogs } from './log_files.ts';
 import {
+  alertsSpec,
   controlSpec,
   createDeliveries,
   deliverySpecs,
@@ -248,6 +249,7 @@ async function startAsNeeded(
   // A process that nobody has asked for takes no memory on a small machine.
   const waiting = [
     { spec: replaySpec(env), isAsked: () => table.replays().length > 0 },
+    { spec: alertsSpec(env), isAsked: () => table.sites().some(({ site_id }) => table.alerts(site_id).length > 0) },
     { spec: erasureSpec(env), isAsked: () => erasures.size > 0 || table.sites().some(keepsPersonsForDays) },
   ];
   setInterval(() => {

@@ -68,6 +68,10 @@ export function erasureSpec(env: Variables): ProcessSpec {
   return { name: 'erasure', file: 'services/erasure/main.ts', env };
 }
 
+export function alertsSpec(env: Variables): ProcessSpec {
+  return { name: 'alerts', file: 'services/alerts/main.ts', env };
+}
+
 export function deliverySpecs(env: Variables, destinations: readonly string[]): ProcessSpec[] {
   return destinations.map((destination) => ({
     name: `delivery.${destination}`,

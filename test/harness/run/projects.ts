@@ -55,7 +55,9 @@ const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
 const WITH_OWN_PROCESS = ['test/unit/intake/phone_reads.test.ts'];
 
 /** Of `test/kill`, what kills processes of the one service, or those that send to it. */
-const KILLING_THE_SERVICE = ['test/kill/operate/{erased_persons,erased_site,killed_import,killed_process}.test.ts'];
+const KILLING_THE_SERVICE = [
+  'test/kill/operate/{alerts,erased_persons,erased_site,killed_import,killed_process}.test.ts',
+];
 
 /** What draws its cases by a seed: a few in the runs that have these files, and many others in `npm run test:fuzz`. */
 const DRAWING = [

@@ -24,7 +24,8 @@ export function controlEnvironment(addresses: LocalAddresses): Record<string, st
   };
 }
 
-const FOLLOWED: readonly string[] = [TOPICS.settings, TOPICS.audit, TOPICS.dataReads, TOPICS.replays, TOPICS.erasures];
+const { settings, audit, dataReads, replays, erasures, alerts } = TOPICS;
+const FOLLOWED: readonly string[] = [settings, audit, dataReads, replays, erasures, alerts];
 
 /** Makes the topics that a control service follows, with their schemas. */
 export async function provisionFollowed(env: Record<string, string>): Promise<void> {

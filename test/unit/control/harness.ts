@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
+import { type AlertFacts, applyChanges } from '#infra/alerts/alert_topic.ts';
 import type { AnalystUser } from '#infra/clickhouse/analysts/analyst_users.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import type { RunningQuery } from '#infra/clickhouse/queries/running_queries.ts';
@@ -127,6 +128,8 @@ export interface Control {
   /** What was not accepted of sites; 'away' where that is not to be had. */
   rejections: Map<string, RejectionRecord | 'away'>;
   deadLetters: MemoryDeadLetters;
+  /** What alerts were judged by and what fired; tests that were asked for are among them. */
+  alerts: AlertFacts;
   /** Who read data of people, in the order it was written. */
   dataReads: DataRead[];
   /** Test events that were sent. */
@@ -201,7 +204,9 @@ export async function control(
   const userSecrets = createUserSecrets(parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`), random, quiet);
   await ensureFirstToken(journal, { hash: hashKey(TOKEN), label }, NOW_MS);
   journal.records.length = 0;
+  const alerts: AlertFacts = { states: new Map(), fired: new Map() };
   const app = createControlApp({
+    alerts: { all: alerts, request: async (fired) => applyChanges(alerts, { fired: [fired] }) },
     journal,
     ownNames: { publicUrl: new URL('https://control.example'), hosts: ['control.internal'] },
     trustedProxies: [],
@@ -310,6 +315,7 @@ export async function control(
     tags,
     rejections,
     deadLetters,
+    alerts,
     dataReads,
     tried,
     running,

@@ -136,6 +136,8 @@ test('routes that take a proof say so in the document, with a status of its own'
   const saying = ROUTES.filter((route) => errorsOf(route).includes('proof_needed'));
   expect(saying.map(({ operationId }) => operationId).sort()).toEqual(
     [
+      'createAlert',
+      'replaceAlert',
       'changeDestination',
       'changeSite',
       'changeUser',

@@ -5,6 +5,7 @@ import { edgeConfig } from '#infra/config/edge_config.ts';
 import type { Environment } from '#infra/config/environment.ts';
 import { provisionConfig, quotaConfig, replayConfig } from '#infra/config/service_config.ts';
 import {
+  alertsConfig,
   dedupConfig,
   deliveryConfig,
   erasureConfig,
@@ -33,6 +34,7 @@ const READERS: Record<DeployedProcess['kind'], (env: Environment) => unknown> = 
   warehouse: warehouseConfig,
   delivery: (env) => deliveryConfig(env, NAMES),
   replay: replayConfig,
+  alerts: alertsConfig,
   erasure: (env) => erasureConfig(env, NAMES),
   provision: provisionConfig,
 };
@@ -111,7 +113,7 @@ test('what is secret and what is never set are variables that there are', () => 
 
 /** Public addresses, and what only the command line and the tests read. */
 const NOT_SECRET =
-  /^(?:CONTROL_(?:PUBLIC|EDGE)_URL|SCHEMA_REGISTRY_URL|EDGE_LOADER_\w+|DELIVERY_.+|(?:SVC|AWS)_\w+|\w+_LABEL|RATE_LIMIT_\w+|CONTROL_HOSTS)$/;
+  /^(?:CONTROL_(?:PUBLIC|EDGE)_URL|ALERTS_DASHBOARD_URL|SCHEMA_REGISTRY_URL|EDGE_LOADER_\w+|DELIVERY_.+|(?:SVC|AWS)_\w+|\w+_LABEL|RATE_LIMIT_\w+|CONTROL_HOSTS)$/;
 
 test('whatever is named as a secret counts as one', () => {
   const named = VARIABLES.filter(

@@ -169,10 +169,11 @@ it.for(['redis', 'clickhouse'] as const)('lets those to %s that have rights ther
 test('the stages reach no platform, and nothing but the parts and DNS at all', () => {
   const stages = ['dedup', 'identity', 'quota', 'warehouse', 'replay'];
   expect(selectedBy('to-platforms').filter((name) => stages.includes(name))).toEqual([]);
+  expect(selectedBy('to-mail')).toEqual(['alerts']);
   const elsewhere = policies.filter(
     ({ metadata, spec }) =>
       spec.egress !== undefined &&
-      !['to-dns', 'to-platforms'].includes(metadata.name) &&
+      !['to-dns', 'to-platforms', 'to-mail'].includes(metadata.name) &&
       !spec.egress.every(({ to }) => to?.every((one) => one.namespaceSelector !== undefined)),
   );
   expect(namesOf(elsewhere)).toEqual([]);

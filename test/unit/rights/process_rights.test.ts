@@ -91,6 +91,7 @@ test('a file of users of Redis lets nobody in without a password, and holds none
       'svc_identity on',
       'svc_quota on',
       'svc_erasure on',
+      'svc_alerts on',
     ].map((user) => expect.stringMatching(`^user ${user}`)),
   );
   expect(lines.join()).not.toContain('hidden');

@@ -1,0 +1,121 @@
+// What alerts were judged by and what fired, as their topic says.
+
+import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
+import { followTopic } from '#infra/kafka/follow_topic.ts';
+import { createKeyedProducer, type FencedProducer } from '#infra/kafka/producers.ts';
+import { readTopic } from '#infra/kafka/read_topic.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import { createCodec } from '#infra/registry/codec.ts';
+import type { Registry } from '#infra/registry/schema_registry.ts';
+import type { AlertFact, AlertState, FiredAlert } from '#schemas/records.ts';
+
+/** By SITE/ALERT, and by SITE/ID. */
+export interface AlertFacts {
+  states: Map<string, AlertState>;
+  fired: Map<string, FiredAlert>;
+}
+
+export const stateName = ({ site_id, alert_id }: Pick<AlertState, 'site_id' | 'alert_id'>): string =>
+  `${site_id}/${alert_id}`;
+export const firedName = ({ site_id, fired_id }: Pick<FiredAlert, 'site_id' | 'fired_id'>): string =>
+  `${site_id}/${fired_id}`;
+
+/** What is written together: states and firings as they are now, and those that are gone. */
+export interface AlertChanges {
+  states?: readonly AlertState[];
+  fired?: readonly FiredAlert[];
+  goneStates?: readonly AlertState[];
+  goneFired?: readonly FiredAlert[];
+}
+
+/** Takes over what was written. */
+export function applyChanges({ states, fired }: AlertFacts, changes: AlertChanges): void {
+  for (const state of changes.states ?? []) states.set(stateName(state), state);
+  for (const one of changes.fired ?? []) fired.set(firedName(one), one);
+  for (const state of changes.goneStates ?? []) states.delete(stateName(state));
+  for (const one of changes.goneFired ?? []) fired.delete(firedName(one));
+}
+
+/** It cannot be said whether it was written. */
+class AlertNotStoredError extends Error {
+  readonly code = 'settings_not_stored';
+}
+
+function notStored(error: unknown): never {
+  throw new AlertNotStoredError('the topic alerts could not be written', { cause: error });
+}
+
+const WRITE_RETRIES = 8;
+
+export type FollowedAlerts = Awaited<ReturnType<typeof followAlerts>>;
+
+/** Follows the topic. Resolves when everything written so far is applied. */
+export async function followAlerts(
+  session: KafkaSession,
+  registry: Registry,
+  logger: Logger,
+  onFatal: (error: unknown) => void,
+) {
+  const codec = await createCodec<AlertFact>(registry, TOPICS.alerts, 'alert_fact');
+  const all: AlertFacts = { states: new Map(), fired: new Map() };
+
+  async function apply(key: string, value: Buffer | null, { states, fired }: AlertFacts): Promise<void> {
+    const [kind = '', ...name] = key.split('/');
+    const place = name.join('/');
+    if (value === null) {
+      (kind === 'state' ? states : fired).delete(place);
+      return;
+    }
+    const decoded = await codec.decode(value);
+    if (!decoded.ok) return logger.error({ key, reason: decoded.reason }, 'skipping invalid alert record');
+    if (decoded.value.state !== null) states.set(place, decoded.value.state);
+    if (decoded.value.fired !== null) fired.set(place, decoded.value.fired);
+  }
+
+  const encode = (fact: Partial<AlertFact>): Buffer => codec.encode({ state: null, fired: null, ...fact });
+  const stateRecord = (state: AlertState) => ({ key: `state/${stateName(state)}`, value: encode({ state }) });
+  const firedRecord = (fired: FiredAlert) => ({ key: `fired/${firedName(fired)}`, value: encode({ fired }) });
+
+  const following = await followTopic({
+    kafka: session.kafka,
+    topic: TOPICS.alerts,
+    groupPrefix: session.config.prefix,
+    onFatal,
+    onRecord: (key, value) => apply(key, value, all),
+  });
+  return {
+    /** Kept current. */
+    all: all as { states: ReadonlyMap<string, AlertState>; fired: ReadonlyMap<string, FiredAlert> },
+    /** What the topic holds at this moment, to its very end. */
+    async readNow(): Promise<AlertFacts> {
+      const found: AlertFacts = { states: new Map(), fired: new Map() };
+      await readTopic(session, TOPICS.alerts, ({ key, value }) => apply(key?.toString('utf8') ?? '', value, found));
+      return found;
+    },
+    /** Writes changes, all or none. */
+    append(producer: FencedProducer, changes: AlertChanges): Promise<void> {
+      const { states = [], fired = [], goneStates = [], goneFired = [] } = changes;
+      return producer.append(TOPICS.alerts, 0, [
+        ...states.map(stateRecord),
+        ...fired.map(firedRecord),
+        ...goneStates.map((state) => ({ key: `state/${stateName(state)}`, value: null })),
+        ...goneFired.map((one) => ({ key: `fired/${firedName(one)}`, value: null })),
+      ]);
+    },
+    /** Writes a new record, beside who leads: whoever leads takes it up. @throws AlertNotStoredError */
+    async request(fired: FiredAlert): Promise<void> {
+      const producer = await createKeyedProducer(
+        createKafka(session.config, 'svc.control.alerts', logger, WRITE_RETRIES),
+      ).catch(notStored);
+      try {
+        await producer.send([{ topic: TOPICS.alerts, partition: 0, ...firedRecord(fired) }]);
+      } catch (error) {
+        notStored(error);
+      } finally {
+        await producer.stop();
+      }
+    },
+    stop: () => following.stop(),
+  };
+}

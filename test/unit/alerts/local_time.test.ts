@@ -1,0 +1,47 @@
+import { expect, it } from 'vitest';
+import { intervalName, isWithin, localText, wallMs } from '#pipelines/alerts/local_time.ts';
+
+const BRUSSELS = { timeZone: 'Europe/Brussels', weekStart: 'monday' } as const;
+const utc = (text: string): number => Date.parse(`${text}Z`);
+
+it.each([
+  ['day', '2027-03-01T22:59', '2027-03-01T23:00'],
+  ['hour', '2027-03-01T12:59', '2027-03-01T13:00'],
+  // Clocks are set back: the hour from two to three is there twice.
+  ['hour', '2026-10-25T00:59', '2026-10-25T01:00'],
+  ['week', '2027-03-07T22:59', '2027-03-07T23:00'],
+  ['month', '2027-02-28T22:59', '2027-02-28T23:00'],
+] as const)('an interval of a %s ends by the clocks of its zone', (interval, last, next) => {
+  const before = intervalName(utc(last), interval, BRUSSELS);
+  expect(intervalName(utc(last) - 60_000, interval, BRUSSELS)).toBe(before);
+  expect(intervalName(utc(next), interval, BRUSSELS)).not.toBe(before);
+});
+
+it.each([
+  ['monday', '2027-03-08'],
+  ['sunday', '2027-03-07'],
+  ['saturday', '2027-03-06'],
+] as const)('weeks begin on %s', (weekStart, day) => {
+  const calendar = { timeZone: 'UTC', weekStart };
+  const begin = utc(`${day}T00:00`);
+  expect(intervalName(begin, 'week', calendar)).not.toBe(intervalName(begin - 1, 'week', calendar));
+  expect(intervalName(begin, 'week', calendar)).toBe(intervalName(begin + 7 * 86_400_000 - 1, 'week', calendar));
+});
+
+it('reads hours over midnight, in the zone', () => {
+  const night = { from: '22:00', to: '07:00' };
+  const within = (text: string) => isWithin(utc(text), night, 'Europe/Brussels');
+  expect(['2027-03-01T20:59', '2027-03-01T21:00', '2027-03-02T05:59', '2027-03-02T06:00'].map(within)).toEqual([
+    false,
+    true,
+    true,
+    false,
+  ]);
+  expect(isWithin(utc('2027-03-01T12:00'), { from: '09:00', to: '17:00' }, 'UTC')).toBe(true);
+  expect(isWithin(utc('2027-03-01T17:00'), { from: '09:00', to: '17:00' }, 'UTC')).toBe(false);
+});
+
+it('shows what clocks show', () => {
+  expect(localText(utc('2027-07-01T22:30'), 'Europe/Brussels')).toBe('2027-07-02 00:30');
+  expect(wallMs(utc('2027-01-01T00:00'), 'Asia/Kathmandu')).toBe(utc('2027-01-01T05:45'));
+});

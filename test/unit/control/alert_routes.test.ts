@@ -1,0 +1,116 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { alertKey } from '#pipelines/settings/table.ts';
+import { ALERT_EXAMPLES } from '#services/control/alerts/routes.ts';
+import { type Control, controlWithShop } from './harness.ts';
+
+const ALERTS = '/v1/admin/sites/shop/alerts';
+const ALERT = ALERT_EXAMPLES['createAlert'] as { id: string; channels: object[] };
+
+let world: Control;
+beforeEach(async () => {
+  world = await controlWithShop();
+});
+
+const problemsOf = async (body: object): Promise<string[]> => {
+  const { status, body: answer } = await world.call('POST', ALERTS, { body });
+  if (status === 201) return [];
+  return (answer.problems ?? [answer.error]).map(
+    ({ code, field }: { code: string; field?: string }) => `${code} ${field}`,
+  );
+};
+
+describe('an alert', () => {
+  it('is kept with its addresses sealed, and shown without them', async () => {
+    const made = await world.call('POST', ALERTS, { body: ALERT });
+    expect(made.status).toBe(201);
+    expect(made.body).toMatchObject({
+      ...{ id: 'few-orders', enabled: true, grace_minutes: 10, recover_after: 1, notify_recovery: false },
+      channels: [
+        { id: 'team', kind: 'email', shown: '***@shop.example' },
+        { id: 'pager', kind: 'webhook', shown: 'pager.example' },
+      ],
+    });
+    const [kept] = world.journal.view().table.alerts('shop');
+    expect(Object.keys(kept?.secrets ?? {})).toEqual(['team', 'pager']);
+    const texts = [made.text, kept?.definition, JSON.stringify(world.journal.view().audit.list(10, null, () => true))];
+    for (const text of texts) expect(text).not.toContain('team@');
+    expect((await world.call('GET', `${ALERTS}/few-orders`)).text).not.toContain('/hook');
+  });
+
+  it('keeps the address of a channel for which none is given, but not for another kind of channel', async () => {
+    await world.call('POST', ALERTS, { body: ALERT });
+    const before = world.journal.view().table.alerts('shop')[0];
+    const { etag } = await world.call('GET', `${ALERTS}/few-orders`);
+    const channels = [{ id: 'team', kind: 'email' }];
+    const changed = await world.call('PUT', `${ALERTS}/few-orders`, { body: { ...ALERT, channels }, ifMatch: etag });
+    expect(changed.body.channels).toEqual([{ id: 'team', kind: 'email', shown: '***@shop.example' }]);
+    expect(world.journal.view().table.alerts('shop')[0]?.secrets).toEqual({ team: before?.secrets['team'] });
+    const other = [{ id: 'team', kind: 'slack' }];
+    const refused = await world.call('PUT', `${ALERTS}/few-orders`, {
+      body: { ...ALERT, channels: other },
+      ifMatch: '*',
+    });
+    expect(refused.body.problems[0]).toMatchObject({ code: 'field_missing', field: 'channels[0].target' });
+  });
+
+  it.each([
+    [
+      'an inside address',
+      { channels: [{ id: 'a', kind: 'webhook', target: 'https://10.0.0.1/x' }] },
+      'address_refused channels[0].target',
+    ],
+    [
+      'plain http',
+      { channels: [{ id: 'a', kind: 'slack', target: 'http://hooks.example/x' }] },
+      'address_refused channels[0].target',
+    ],
+    [
+      'no e-mail address',
+      { channels: [{ id: 'a', kind: 'email', target: 'Ann <a@b.example>' }] },
+      'field_malformed channels[0].target',
+    ],
+    [
+      'two addresses',
+      { channels: [{ id: 'a', kind: 'email', target: 'a@b.example,c@b.example' }] },
+      'field_malformed channels[0].target',
+    ],
+    ['a channel twice', { channels: [...ALERT.channels, ALERT.channels[0]] }, 'repeated channels'],
+    ['a condition of another kind', { condition: { is: 'failing', minutes: 5 } }, 'field_malformed condition.is'],
+    [
+      'hours against a year',
+      { interval: 'hour', condition: { is: 'fell', percent: 5, against: 'year' } },
+      'field_malformed condition.against',
+    ],
+    ['no interval', { interval: undefined }, 'field_malformed interval'],
+    ['two figures', { question: { series: [{}, {}] } }, 'field_malformed question'],
+    ['an address in its name', { name: 'for ann@shop.example' }, 'personal_text alert'],
+  ])('is refused with %s', async (_name, changes, problem) => {
+    expect(await problemsOf({ ...ALERT, ...changes })).toEqual([problem]);
+  });
+
+  it('may be there fifty times', async () => {
+    const channels = ALERT.channels.slice(0, 1);
+    for (let at = 0; at < 50; at++) expect(await problemsOf({ ...ALERT, id: `a-${at}`, channels })).toEqual([]);
+    expect(await problemsOf({ ...ALERT, id: 'one-more' })).toEqual(['limit_reached undefined']);
+  });
+});
+
+describe('a test', () => {
+  it('is asked of whoever leads, noted, and limited by the hour', async () => {
+    await world.call('POST', ALERTS, { body: ALERT });
+    const { status, body } = await world.call('POST', `${ALERTS}/few-orders/test`, { body: {} });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ is: 'test', alert_id: 'few-orders', sends: [{ state: 'due' }, { state: 'due' }] });
+    expect((await world.call('GET', '/v1/admin/sites/shop/fired-alerts')).body.items).toHaveLength(1);
+    const [entry] = world.journal.view().audit.list(1, null, () => true);
+    expect(entry).toMatchObject({ setting_key: alertKey('shop', 'few-orders'), after: '{"test":true}' });
+    for (let at = 1; at < 20; at++) await world.call('POST', `${ALERTS}/few-orders/test`, { body: {} });
+    expect((await world.call('POST', `${ALERTS}/few-orders/test`, { body: {} })).body.error.code).toBe('limit_reached');
+    world.clock.nowMs += 3_600_000;
+    expect((await world.call('POST', `${ALERTS}/few-orders/test`, { body: {} })).status).toBe(200);
+  });
+
+  it('is of an alert that is there', async () => {
+    expect((await world.call('POST', `${ALERTS}/none/test`, { body: {} })).body.error.code).toBe('alert_unknown');
+  });
+});
