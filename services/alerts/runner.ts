@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from '#infra/log/logger.ts';
-import type { LeaderElection } from '#services/stage/stage.ts';
+import { type LeaderElection, repeatRounds } from '#services/stage/stage.ts';
 import type { AlertLog, OpenAlertLog } from './alert_log.ts';
 import type { Evaluation } from './evaluation.ts';
 
@@ -22,11 +22,9 @@ interface RunnerParts {
 /** Runs until it is stopped. What is being sent then is waited for, as its answer would else be lost. */
 export function runAlerts(parts: RunnerParts, onFatal: (error: unknown) => void): () => Promise<void> {
   const { openLog, evaluation, sendDue, election, logger } = parts;
-  let isStopping = false;
-  const leads = (): boolean => !isStopping && election.isLeader();
 
   /** Does both side by side: a channel that is slow to answer holds up no figure. Where one of them fails both end. */
-  async function lead(): Promise<void> {
+  async function lead(leads: () => boolean): Promise<void> {
     const log = await openLog();
     let isOver = false;
     const repeated = async (task: () => Promise<unknown>): Promise<void> => {
@@ -53,24 +51,12 @@ export function runAlerts(parts: RunnerParts, onFatal: (error: unknown) => void)
     }
   }
 
-  async function work(): Promise<void> {
-    while (!isStopping) {
-      let pauseMs = TICK_MS;
-      try {
-        if (leads()) await lead();
-      } catch (error) {
-        logger.warn({ err: error }, 'alerts interrupted, trying again');
-        pauseMs = RETRY_MS;
-      }
-      await sleep(pauseMs);
-    }
-  }
-
-  const working = work();
-  working.catch(onFatal);
-  return async () => {
-    isStopping = true;
-    await working;
-    await election.stop();
+  const work = {
+    round: async (leads: () => boolean): Promise<void> => {
+      if (leads()) await lead(leads);
+    },
+    ...{ pauseMs: TICK_MS, retryMs: RETRY_MS },
+    onFailure: (error: unknown): void => logger.warn({ err: error }, 'alerts interrupted, trying again'),
   };
+  return repeatRounds(election, work, onFatal);
 }

@@ -134,13 +134,20 @@ export async function drain(work: Work): Promise<void> {
   );
 }
 
-/** Waits until nothing is deleted any more; false where another one leads. */
-export async function areDeleted(work: Work, underWay: () => Promise<Map<string, 'runs' | 'fails'>>): Promise<boolean> {
+/**
+ * Waits until nothing is deleted any more; false where another one leads.
+ *
+ * @param wait Until it is looked again, told whether a deletion fails; left out: as of an erasure, whose detail says so.
+ */
+export async function areDeleted(
+  work: Work,
+  underWay: () => Promise<Map<string, 'runs' | 'fails'>>,
+  wait = (fails: boolean): Promise<void> => waitFor(work, 'deleting', fails ? 'mutation_fails' : 'rows'),
+): Promise<boolean> {
   for (;;) {
     const running = await underWay();
     if (running.size === 0) return true;
     if (!work.leads()) return false;
-    const detail = [...running.values()].includes('fails') ? 'mutation_fails' : 'rows';
-    await waitFor(work, 'deleting', detail);
+    await wait([...running.values()].includes('fails'));
   }
 }

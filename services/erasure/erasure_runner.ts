@@ -25,7 +25,7 @@ import { isNoticeDue } from '#pipelines/erasure/notices.ts';
 import { type PersonSubject, sizeOf, together } from '#pipelines/erasure/subject.ts';
 import { CLOCK_DIFFERENCE_MS } from '#pipelines/erasure/suppression.ts';
 import { type Erasure, isOfNode } from '#schemas/records.ts';
-import { joinLeaderElection } from '#services/stage/stage.ts';
+import { joinLeaderElection, repeatRounds } from '#services/stage/stage.ts';
 import {
   areDeleted,
   drain,
@@ -63,9 +63,7 @@ export async function runErasures(
   onFatal: (error: unknown) => void,
 ): Promise<() => Promise<void>> {
   const { session, erasures, logger, nowMs } = parts;
-  let isStopping = false;
   const election = await joinLeaderElection({ session, logger, fatal: onFatal }, 'erasure', TOPICS.erasures);
-  const leads = (): boolean => !isStopping && election.isLeader();
   const rest: Rest = { untilMs: 0 };
   const isDue = (): boolean => {
     const all = [...erasures.all.values()];
@@ -77,31 +75,15 @@ export async function runErasures(
   let isFirst = true;
   const sweep = createPersonSweep(parts);
 
-  async function work(): Promise<void> {
-    while (!isStopping) {
-      let pauseMs = POLL_MS;
-      if (!leads()) sweep.reset();
-      else {
-        try {
-          if (isFirst || isDue()) await carryOn(parts, leads, rest);
-          else await sweep.step(() => leads() && !isDue());
-          isFirst = false;
-        } catch (error) {
-          logger.warn({ err: error }, 'erasure interrupted, trying again');
-          pauseMs = RETRY_MS;
-        }
-      }
-      await sleep(pauseMs);
-    }
+  async function round(leads: () => boolean): Promise<void> {
+    if (!leads()) return sweep.reset();
+    if (isFirst || isDue()) await carryOn(parts, leads, rest);
+    else await sweep.step(() => leads() && !isDue());
+    isFirst = false;
   }
 
-  const working = work();
-  working.catch(onFatal);
-  return async () => {
-    isStopping = true;
-    await working;
-    await election.stop();
-  };
+  const onFailure = (error: unknown): void => logger.warn({ err: error }, 'erasure interrupted, trying again');
+  return repeatRounds(election, { round, pauseMs: POLL_MS, retryMs: RETRY_MS, onFailure }, onFatal);
 }
 
 /** Carries on with what there is, until there is nothing more or another one leads. Whoever dies in it has it called anew by the next. */

@@ -3,11 +3,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { CORRECTED_DAYS } from '#infra/clickhouse/merge_persons.ts';
 import { failpoint } from '#infra/failpoint.ts';
-import { topicOffsets } from '#infra/kafka/offsets.ts';
 import { openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { FoundLink } from '#infra/persons/person_data.ts';
-import { hasPassed, type TopicEnds } from '#infra/redelivery/replay_topics.ts';
 import { isOpen, restUntil } from '#pipelines/erasure/erasure.ts';
 import {
   type DueSweep,
@@ -19,7 +17,8 @@ import {
   wholeGroups,
 } from '#pipelines/erasure/retention.ts';
 import { isOfNode } from '#schemas/records.ts';
-import { type ErasureLog, type ErasureParts, POLL_MS, tombstonesOf, type Work } from './erasure_log.ts';
+import { createStoredMark } from '#services/stage/stored_mark.ts';
+import { areDeleted, type ErasureLog, type ErasureParts, POLL_MS, tombstonesOf, type Work } from './erasure_log.ts';
 
 const DAY_MS = 86_400_000;
 /** After a split rows of both sides are given to each other for so long. */
@@ -47,15 +46,10 @@ const WAY = [
   ['warehouse', [TOPICS.identified, TOPICS.redeliverWarehouse, TOPICS.links]],
 ] as const;
 
-/** What the edge had taken is stored where each stage has come to where its topic ended when its turn came. */
-interface StoredAwait {
-  beganMs: number;
-  turn: number;
-  /** Of the stage's topics, where they are not passed yet. */
-  ends: Map<string, TopicEnds> | null;
-}
-
-/** Who comes while it is waited for counts only where that was short: longer, and it is waited for anew. Above the longest interval of inserts. */
+/**
+ * Who comes while it is waited for counts only where that was short: longer, and it is waited for anew. Above the longest interval
+ * of inserts.
+ */
 const STORED_MS_MAX = 2 * 60_000;
 /** Stages that are behind for so long are told of. */
 const BEHIND_MS = 3_600_000;
@@ -79,7 +73,7 @@ class DecidedTooLateError extends Error {
 /** Of one site. */
 interface Sweep extends DueSweep {
   begunMs: number;
-  stored: StoredAwait | null;
+  advance: ReturnType<typeof createStoredMark>;
   /** Since when it is waited for what is stored, or was told last that it is. */
   behindSinceMs: number;
   isNoted: boolean;
@@ -120,34 +114,17 @@ export function createPersonSweep(parts: ErasureParts, slice = SLICE) {
     const due = dueSweep(sites, marks, begunMs, parts.sweepHour, parts.eventDays);
     if (due === null) return null;
     return {
-      ...{ ...due, begunMs, stored: null, behindSinceMs: begunMs },
+      ...{ ...due, begunMs, advance: createStoredMark(session, WAY, nowMs), behindSinceMs: begunMs },
       ...{ isNoted: false, slice: null, after: '', restUntilMs: 0, forgotten: 0 },
     };
   }
 
   /** Whether all that the edge had taken at some moment since it was first asked is stored. */
   async function isStored(now: Sweep): Promise<boolean> {
-    for (;;) {
-      now.stored ??= { beganMs: nowMs(), turn: 0, ends: null };
-      const { turn } = now.stored;
-      const reader = WAY[turn];
-      if (reader === undefined) break;
-      const [stage, topics] = reader;
-      if (now.stored.ends === null) {
-        now.stored.ends = new Map();
-        for (const topic of topics) now.stored.ends.set(topic, await topicOffsets(session.admin, topic));
-      }
-      const { ends } = now.stored;
-      for (const [topic, marks] of ends) {
-        if (!(await hasPassed(session, session.groupOf(stage), topic, marks))) return isBehind(now, topic);
-        ends.delete(topic);
-      }
-      now.stored = { ...now.stored, turn: turn + 1, ends: null };
-    }
+    const mark = await now.advance();
+    if (!mark.isStored) return isBehind(now, mark.topic);
     await unseen.sync();
-    const isLate = nowMs() - now.stored.beganMs > STORED_MS_MAX;
-    now.stored = null;
-    if (isLate) return isBehind(now, 'all');
+    if (nowMs() - mark.beganMs > STORED_MS_MAX) return isBehind(now, 'all');
     now.behindSinceMs = nowMs();
     return true;
   }
@@ -299,7 +276,7 @@ async function forgetRows(
 ): Promise<boolean> {
   const { unseen, nowMs } = work.parts;
   // Of somebody who was killed: nothing is begun beside it.
-  if (!(await areDeleted(work))) return false;
+  if (!(await areDeleted(work, work.parts.unseen.underWay, waitForRows))) return false;
   if (!(await deleteOf(work, 'besides', siteId, groups, times))) return false;
   const waitMs = times.nowMs + WRITTEN_MS - nowMs();
   if (waitMs > 0) await sleep(waitMs);
@@ -323,21 +300,16 @@ async function deleteOf(
 ): Promise<boolean> {
   if (!work.leads()) return false;
   const hasLeft = await work.parts.unseen.begin(what, siteId, groups, times);
-  if (!(await areDeleted(work))) return false;
+  if (!(await areDeleted(work, work.parts.unseen.underWay, waitForRows))) return false;
   if (await hasLeft()) throw new RowsLeftError();
   failpoint('erasure.step');
   return true;
 }
 
-/** Waits until nothing is deleted any more; false where another one leads. */
-async function areDeleted({ parts: { unseen }, leads }: Work): Promise<boolean> {
-  for (;;) {
-    const running = await unseen.underWay();
-    if (running.size === 0) return true;
-    if (!leads()) return false;
-    if ([...running.values()].includes('fails')) throw new MutationFailsError();
-    await sleep(POLL_MS);
-  }
+/** A mutation that fails holds up all sites: it is told, and this one comes behind the others. */
+async function waitForRows(fails: boolean): Promise<void> {
+  if (fails) throw new MutationFailsError();
+  await sleep(POLL_MS);
 }
 
 /** Of whom something is known in Redis: they have returned, or Redis has lost that they were forgotten. Then their links are to stay. */

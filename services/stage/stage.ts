@@ -1,4 +1,5 @@
 // Runs a consumer group as a process, with its lag in the metrics.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { Environment } from '#infra/config/environment.ts';
 import type { ProcessConfig } from '#infra/config/service_config.ts';
@@ -91,4 +92,42 @@ export async function joinLeaderElection(
     onFatal: fatal,
   });
   return { isLeader: () => consumption.assigned().length > 0, stop: () => consumption.stop() };
+}
+
+interface LeaderWork {
+  /** One round; whether it is still to be done may change while it goes on. */
+  round(leads: () => boolean): Promise<void>;
+  pauseMs: number;
+  /** After a round that failed, of which `onFailure` is told; what that throws is fatal. */
+  retryMs: number;
+  onFailure(error: unknown): void;
+}
+
+/** Does rounds, one after the other, until it is stopped: the one under way is waited for, before another process may lead. */
+export function repeatRounds(
+  election: LeaderElection,
+  { round, pauseMs, retryMs, onFailure }: LeaderWork,
+  onFatal: (error: unknown) => void,
+): () => Promise<void> {
+  let isStopping = false;
+  const leads = (): boolean => !isStopping && election.isLeader();
+  async function work(): Promise<void> {
+    while (!isStopping) {
+      let waitMs = pauseMs;
+      try {
+        await round(leads);
+      } catch (error) {
+        onFailure(error);
+        waitMs = retryMs;
+      }
+      await sleep(waitMs);
+    }
+  }
+  const working = work();
+  working.catch(onFatal);
+  return async () => {
+    isStopping = true;
+    await working;
+    await election.stop();
+  };
 }
