@@ -59,16 +59,18 @@ export async function missingOf(keeper: PasswordKeeper, passwords: Passwords): P
   return refused;
 }
 
-/** Lets users in by new passwords beside the old; safe to repeat. @throws PasswordNotTakenError where they are not let in */
-export async function addBeside(keeper: PasswordKeeper, passwords: Passwords): Promise<void> {
-  // An earlier attempt may have added them and failed then.
-  const refused = await missingOf(keeper, passwords);
-  if (Object.keys(refused).length > 0) {
-    await keeper.add(refused);
+/**
+ * Lets users in by new passwords beside the old; safe to repeat. @throws PasswordNotTakenError where they are not let in
+ *
+ * @param missing As missingOf says: an earlier attempt may have added the others and failed then.
+ */
+export async function addBeside(keeper: PasswordKeeper, missing: Passwords): Promise<void> {
+  if (Object.keys(missing).length > 0) {
+    await keeper.add(missing);
     await keeper.persist();
   }
   const deadlineMs = performance.now() + TAKEN_MS_MAX;
-  for (let left = refused; ; await sleep(POLL_MS)) {
+  for (let left = missing; ; await sleep(POLL_MS)) {
     left = await refusedOf(keeper, left);
     const [user] = Object.keys(left);
     if (user === undefined) return;

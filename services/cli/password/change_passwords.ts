@@ -103,11 +103,11 @@ async function rotateIn(part: LoginPart, folder: string, ports: Ports): Promise<
   const keeper = await openKeeper(part, env, plan.mechanism, files);
   try {
     // What is refused is so before there is a plan, which would have to be taken away.
-    await missingOf(keeper, plan.passwords);
+    const missing = await missingOf(keeper, plan.passwords);
     const staged = stageAfter(planPath(folder, part), begun === null ? plan : null, changes);
     try {
       say('adding new passwords beside the old');
-      await addBeside(keeper, plan.passwords);
+      await addBeside(keeper, missing);
       if (part === 'clickhouse') await renewSources(plan, files, env);
       staged.commit();
     } finally {

@@ -23,6 +23,7 @@ import {
   addBeside,
   clickhouseKeeper,
   kafkaKeeper,
+  missingOf,
   newPasswords,
   type PasswordKeeper,
   type Passwords,
@@ -190,7 +191,7 @@ async function adoptNew(part: LoginPart, options: RotationOptions): Promise<Pass
   const after = await withKeeper(part, options, 'next', async (keeper) => {
     const there = await keeper.counts(Object.keys(before));
     const passwords = newPasswords([...there.keys()].filter((user) => !isReader(user)));
-    await addBeside(keeper, passwords);
+    await addBeside(keeper, await missingOf(keeper, passwords));
     return passwords;
   });
   if (part === 'clickhouse')
