@@ -7,10 +7,10 @@ import type { Statement } from '#pipelines/analytics/statement.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendRow, TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { trends } from '#pipelines/analytics/trends/sql.ts';
-import type { Calendar } from '#pipelines/settings/calendar.ts';
+import { type Calendar, wallMs } from '#pipelines/settings/calendar.ts';
 import type { Against, Alert } from './alert.ts';
 import type { Figure } from './judge.ts';
-import { DAY_MS, wallMs } from './local_time.ts';
+import { DAY_MS } from './local_time.ts';
 
 const HOUR_MS = 3_600_000;
 /** The longest that an interval may be, where clocks change too. */

@@ -1,31 +1,10 @@
 // Times as the clocks of a zone show them.
 
 import type { Interval } from '#pipelines/analytics/question.ts';
-import type { Calendar } from '#pipelines/settings/calendar.ts';
+import { type Calendar, wallMs } from '#pipelines/settings/calendar.ts';
 
 const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
-
-const formats = new Map<string, Intl.DateTimeFormat>();
-/** Sites have few zones; made again where there are many, as one takes a tenth of a millisecond. */
-const FORMATS_MAX = 200;
-
-function formatOf(timeZone: string): Intl.DateTimeFormat {
-  const known = formats.get(timeZone);
-  if (known !== undefined) return known;
-  if (formats.size >= FORMATS_MAX) formats.clear();
-  const parts = { year: 'numeric', month: 'numeric', day: 'numeric', hour: 'numeric', minute: 'numeric' } as const;
-  const format = new Intl.DateTimeFormat('en-US', { ...parts, second: 'numeric', hourCycle: 'h23', timeZone });
-  formats.set(timeZone, format);
-  return format;
-}
-
-/** What the clocks of a zone show at a time, as if they showed UTC, in milliseconds since 1970. */
-export function wallMs(timeMs: number, timeZone: string): number {
-  const parts = formatOf(timeZone).formatToParts(timeMs);
-  const of = (type: string): number => Number(parts.find((part) => part.type === type)?.value);
-  return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second'));
-}
 
 /** 1 January 1970 was a Thursday: days from the beginning of its week to it. */
 const DAYS_INTO_WEEK = { monday: 3, saturday: 5, sunday: 4 } as const;

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { wallMs } from '#pipelines/settings/calendar.ts';
 import { readStored, writeStored } from './browser_storage.ts';
 import { timeZone } from './calendar.ts';
 
@@ -147,8 +148,6 @@ export function storePeriod(given: URLSearchParams): void {
   writeStored(() => sessionStorage, KEY, given.toString());
 }
 
-const clocks = new Map<string, Intl.DateTimeFormat>();
-
 /** When a day begins in a zone; one beyond the month's last is of the next month, and months likewise of the next year. */
 export const dayStart = (timeZone: string, year: number, month: number, day: number): number =>
   momentIn(timeZone, Date.UTC(year, month, day));
@@ -175,17 +174,4 @@ export function dayIn(timeZone: string, ms: number): [year: number, month: numbe
 }
 
 /** By how much clocks in a zone are ahead of UTC at a moment. */
-export function offsetAt(ms: number, timeZone: string): number {
-  const known = clocks.get(timeZone) ?? clockOf(timeZone);
-  clocks.set(timeZone, known);
-  const shown = new Map(known.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
-  const part = (type: Intl.DateTimeFormatPartTypes): number => shown.get(type) ?? 0;
-  const clock = Date.UTC(part('year'), part('month') - 1, part('day'), part('hour'), part('minute'), part('second'));
-  return clock - Math.floor(ms / 1000) * 1000;
-}
-
-function clockOf(timeZone: string): Intl.DateTimeFormat {
-  const day = { year: 'numeric', month: 'numeric', day: 'numeric' } as const;
-  const time = { hour: 'numeric', minute: 'numeric', second: 'numeric', hourCycle: 'h23' } as const;
-  return new Intl.DateTimeFormat('en-GB', { ...day, ...time, timeZone });
-}
+export const offsetAt = (ms: number, timeZone: string): number => wallMs(ms, timeZone) - Math.floor(ms / 1000) * 1000;
