@@ -14,7 +14,15 @@ import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
 import { ColumnStream, LOW_CARDINALITY, lengthBytes, lowCardinalityPieces, Streams } from './native_format.ts';
 import { createPropertyTexts, type PropertyNames, propertyTextsPieces } from './property_texts.ts';
 import { VISIT_KEY, VisitTexts } from './visit_columns.ts';
-import { type Locating, NO_PLACES, type Span, VISITOR_COLUMNS, VisitorFacts, VisitorTexts } from './visitor_columns.ts';
+import {
+  type Locating,
+  NO_PLACES,
+  putSpan,
+  type Span,
+  VISITOR_COLUMNS,
+  VisitorFacts,
+  VisitorTexts,
+} from './visitor_columns.ts';
 
 const SITE_MODES: readonly SiteMode[] = ['online', 'offline'];
 const DEFAULT = '_by_default';
@@ -158,9 +166,7 @@ function text(name: string, noted?: Span): Copy {
   if (noted === undefined) return (from) => to.text(from);
   return (from) => {
     const length = to.text(from);
-    noted.bytes = from.buffer;
-    noted.start = from.at - length;
-    noted.end = from.at;
+    putSpan(noted, from.buffer, from.at - length, from.at);
   };
 }
 
@@ -190,10 +196,7 @@ function textOrEmpty(name: string, noted?: Span): Copy {
       return;
     }
     const length = to.text(from);
-    if (noted === undefined) return;
-    noted.bytes = from.buffer;
-    noted.start = from.at - length;
-    noted.end = from.at;
+    if (noted !== undefined) putSpan(noted, from.buffer, from.at - length, from.at);
   };
 }
 

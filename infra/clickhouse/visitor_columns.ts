@@ -56,6 +56,13 @@ export interface Locating {
 /** Rows without places. */
 export const NO_PLACES: Locating = { placeOf: () => null, version: 0, ofSite: () => ALL_KEPT };
 
+/** Says where a text is, in place: it is done for each event. */
+export function putSpan(span: Span, bytes: Buffer, start: number, end: number): void {
+  span.bytes = bytes;
+  span.start = start;
+  span.end = end;
+}
+
 /** A text among bytes; none where it ends before it begins. */
 export interface Span {
   bytes: Buffer;
@@ -89,9 +96,7 @@ export class VisitorFacts {
   take({ hint, rank }: { hint: Hint; rank: number }, bytes: Buffer, start: number, end: number): void {
     const known = this.hints[hint];
     if ((known.end >= 0 && known.rank < rank) || end - start > HINT_BYTES_MAX[hint]) return;
-    known.bytes = bytes;
-    known.start = start;
-    known.end = end;
+    putSpan(known, bytes, start, end);
     known.rank = rank;
   }
 
@@ -130,8 +135,9 @@ export class VisitorTexts {
   }
 
   /**
-   * Appends the numbers of an event's texts, and says whether a visitor's browser or app tells the event. Only a visitor's own address and browser say anything: those of an event that a browser
-   * sent, or that a server reports with the user agent of one. What a till or a shop's server sends has its own.
+   * Appends the numbers of an event's texts, and says whether a visitor's browser or app tells the event. Only a visitor's own
+   * address and browser say anything: those of an event that a browser sent, or that a server reports with the user agent of one.
+   * What a till or a shop's server sends has its own.
    */
   write(facts: VisitorFacts, kept: KeptPlaces['places'], to: ColumnStream): boolean {
     const device = facts.isOnline && (facts.isBrowsers || facts.isOfWebsite) ? this.device(facts) : NOTHING;

@@ -65,7 +65,7 @@ export function createEvaluation(parts: EvaluationParts) {
 
   /** What is not known yet begins when the alert was made; what was changed, or paused, when that is seen. */
   function stateOf(log: AlertLog, { site, setting, alert, rule }: SiteAlert): AlertState {
-    const known = log.now.states.get(stateName({ site_id: site.site_id, alert_id: alert.id }));
+    const known = log.now.states.get(nameOf({ site, alert }));
     if (known !== undefined && known.rule === rule && known.status !== 'paused') return known;
     return newState(site.site_id, alert, rule, known === undefined ? setting.created_at : nowMs());
   }
@@ -74,9 +74,9 @@ export function createEvaluation(parts: EvaluationParts) {
     const names = new Map<string, string>();
     const there = new Set<string>();
     for (const one of all) {
-      const { site, alert, calendar, rule } = one;
+      const { alert, calendar, rule } = one;
       if (!alert.enabled || !isOfIntervals(alert.kind)) continue;
-      const place = `${site.site_id}/${alert.id}`;
+      const place = nameOf(one);
       there.add(place);
       const { interval = 'day', grace_minutes } = alert;
       const named = [interval, calendar.timeZone, calendar.weekStart, grace_minutes].join(' ');
@@ -131,7 +131,7 @@ export function createEvaluation(parts: EvaluationParts) {
 
   /** Alerts that are paused begin anew when they go on; of those that are gone nothing is kept. */
   async function tidy(log: AlertLog, all: readonly SiteAlert[]): Promise<void> {
-    const there = new Map(all.map((one) => [`${one.site.site_id}/${one.alert.id}`, one]));
+    const there = new Set(all.map(nameOf));
     const known = [...log.now.states.values()];
     const goneStates = known.filter((state) => !there.has(stateName(state)));
     const goneFired = outlived(log.now.fired.values(), nowMs(), (id) => settings.site(id) !== undefined);
@@ -141,7 +141,7 @@ export function createEvaluation(parts: EvaluationParts) {
   async function pause(log: AlertLog, all: readonly SiteAlert[]): Promise<void> {
     const states = all.flatMap((one): AlertState[] => {
       const { site, alert, setting, rule } = one;
-      const before = log.now.states.get(`${site.site_id}/${alert.id}`);
+      const before = log.now.states.get(nameOf(one));
       if (alert.enabled || before?.status === 'paused') return [];
       const state = before ?? newState(site.site_id, alert, rule, setting.created_at);
       return [{ ...state, status: 'paused', since: nowMs(), met_since: null, well: 0, problem: '' }];
@@ -185,6 +185,9 @@ export function createEvaluation(parts: EvaluationParts) {
     },
   };
 }
+
+const nameOf = ({ site, alert }: Pick<SiteAlert, 'site' | 'alert'>): string =>
+  stateName({ site_id: site.site_id, alert_id: alert.id });
 
 function isWorthWriting(before: AlertState | undefined, after: AlertState): boolean {
   if (before === undefined || after.looked_at - before.looked_at >= WRITTEN_MS) return true;

@@ -31,22 +31,16 @@ export async function resealSecrets(
     return opened?.ok ? sealSecret(ring, place, opened.value, randomBytes) : sealed;
   }
 
-  function destinationAnew(destination: Destination): Destination {
+  function secretsAnew<Of extends Destination | AlertSetting>(of: Of, placeOf: (field: string) => SecretPlace): Of {
+    const entries = Object.entries(of.secrets).map(([field, sealed]) => [field, anew(placeOf(field), sealed)] as const);
+    return { ...of, secrets: Object.fromEntries(entries) };
+  }
+  const destinationAnew = (destination: Destination): Destination => {
     const { site_id: siteId, name } = destination;
-    const entries = Object.entries(destination.secrets).map(([field, sealed]): [string, string] => {
-      return [field, anew({ siteId, destination: name, field }, sealed)];
-    });
-    return { ...destination, secrets: Object.fromEntries(entries) };
-  }
-
-  function alertAnew(alert: AlertSetting): AlertSetting {
-    const { site_id: siteId, id } = alert;
-    const entries = Object.entries(alert.secrets).map(([field, sealed]): [string, string] => [
-      field,
-      anew(alertSecretPlace(siteId, id, field), sealed),
-    ]);
-    return { ...alert, secrets: Object.fromEntries(entries) };
-  }
+    return secretsAnew(destination, (field) => ({ siteId, destination: name, field }));
+  };
+  const alertAnew = (alert: AlertSetting): AlertSetting =>
+    secretsAnew(alert, (field) => alertSecretPlace(alert.site_id, alert.id, field));
 
   function userAnew(user: User): User {
     const after = { ...user };
@@ -58,16 +52,15 @@ export async function resealSecrets(
   }
 
   const oldOf = {
-    destination: ({ secrets }: Destination): number => Object.values(secrets).filter(isOld).length,
-    alert: ({ secrets }: AlertSetting): number => Object.values(secrets).filter(isOld).length,
+    secrets: ({ secrets }: Destination | AlertSetting): number => Object.values(secrets).filter(isOld).length,
     user: (user: User): number => USER_FIELDS.filter((field) => isOld(user[field])).length,
   };
   const alertsIn = (table: SettingsTable): AlertSetting[] =>
     table.sites().flatMap(({ site_id }) => [...table.alerts(site_id)]);
   const sum = (counts: readonly number[]): number => counts.reduce((all, count) => all + count, 0);
   const oldIn = (table: SettingsTable): number =>
-    sum(table.destinations().map(oldOf.destination)) +
-    sum(alertsIn(table).map(oldOf.alert)) +
+    sum(table.destinations().map(oldOf.secrets)) +
+    sum(alertsIn(table).map(oldOf.secrets)) +
     sum(table.users().map(oldOf.user));
   const change = (factOf: (table: SettingsTable) => Fact[]): Promise<void> =>
     journal.change((view) => ({
@@ -77,13 +70,13 @@ export async function resealSecrets(
 
   const { table } = journal.view();
   const before = oldIn(table);
-  for (const { site_id, name } of table.destinations().filter(oldOf.destination)) {
+  for (const { site_id, name } of table.destinations().filter(oldOf.secrets)) {
     await change((now) => {
       const destination = now.destination(site_id, name);
       return destination === undefined ? [] : [{ body: { destination: destinationAnew(destination) } }];
     });
   }
-  for (const { site_id, id } of alertsIn(table).filter(oldOf.alert)) {
+  for (const { site_id, id } of alertsIn(table).filter(oldOf.secrets)) {
     await change((now) => {
       const alert = now.alerts(site_id).find((one) => one.id === id);
       return alert === undefined ? [] : [{ body: { alert: alertAnew(alert) } }];

@@ -177,9 +177,7 @@ export function createIngestService(options: AcceptOptions) {
       turn?: BodyTurn,
     ): Promise<Acceptance> {
       // Not one function: what it was called with lives for as long as it waits, and collecting garbage costs by what is alive.
-      return prepare(events, peer, caller, source, turn).then((prepared) =>
-        'records' in prepared ? send(prepared) : prepared,
-      );
+      return prepare(events, peer, caller, source, turn).then((prepared) => (prepared.ok ? send(prepared) : prepared));
     },
     /** Whether a request would be refused for its rate; to be asked before its body is read. */
     limited(clientIp: string, caller: IngestCaller): Limited | null {
