@@ -103,7 +103,6 @@ interface Among {
   /** The condition holds for events since then alone: who has none since then is not looked for. */
   since: number;
 }
-/** A value of a person. */
 /** A value of a person: of an event's own, or what an event says of its visit. */
 export interface PersonField {
   person: OwnField | VisitField;
