@@ -3,7 +3,7 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
 import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { LAST_BLOCK, PLACE } from '#pipelines/analytics/event_rows_sql.ts';
+import { LAST_BLOCK, PLACE } from '#pipelines/analytics/sql/event_rows.ts';
 import { run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
 import { type Cluster, localTable } from './cluster.ts';
 import { SQL_WORKLOAD, settingsOf } from './queries/select_rows.ts';
@@ -46,7 +46,7 @@ interface Unchecked {
 
 /**
  * Looks for rows that came since it was done last among all rows of their site and day, and notes those that stand there
- * more than once; queries then need not look for them (`pipelines/analytics/event_rows_sql.ts`). Two copies of a row have
+ * more than once; queries then need not look for them (`pipelines/analytics/sql/event_rows.ts`). Two copies of a row have
  * the same time.
  *
  * Two processes may do it at once, to no harm: what is noted stays true. @throws WarehouseError

@@ -3,7 +3,7 @@
 import { withEveryName } from '#pipelines/analytics/event_names.ts';
 import { queriedSince, timeRead, withCalendar, withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
 import type { Interval } from '#pipelines/analytics/question.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendRow, TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { trends } from '#pipelines/analytics/trends/sql.ts';

@@ -1,5 +1,5 @@
 // What delivery outcomes tell: the health of a destination, its newest attempts, and what became of dead-letter events.
-import { createBinder, type Statement } from './statement.ts';
+import { createBinder, type Statement } from './sql/statement.ts';
 
 /** What the outcomes of one site at one destination come to, as ClickHouse counts them. Times in milliseconds since 1970 UTC. */
 export interface HealthRow {

@@ -4,10 +4,10 @@ import { type Static, Type } from 'typebox';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { itemName } from '#pipelines/engage/visitor_memory.ts';
 import { closed } from './filters.ts';
-import { FIRST_ROW } from './packed_events.ts';
 import { common, EXAMPLE_TIME, limitOf, question, scopeOf } from './question.ts';
-import { AMOUNT_UNITS, allOf, inScope, textOf, unitsOf } from './sql_expressions.ts';
-import { createBinder, JOINS, type Statement } from './statement.ts';
+import { AMOUNT_UNITS, allOf, inScope, textOf, unitsOf } from './sql/expressions.ts';
+import { FIRST_ROW } from './sql/packed_events.ts';
+import { createBinder, JOINS, type Statement } from './sql/statement.ts';
 
 const VALUES = 50;
 

@@ -3,8 +3,8 @@
 import { type Static, Type } from 'typebox';
 import { closed } from './filters.ts';
 import { common, EXAMPLE_TIME, limitOf, question, ROWS_MAX, scopeOf, selectionShape, time } from './question.ts';
-import { allOf, inScope, selects } from './sql_expressions.ts';
-import { type Binder, createBinder, JOINS, type Statement } from './statement.ts';
+import { allOf, inScope, selects } from './sql/expressions.ts';
+import { type Binder, createBinder, JOINS, type Statement } from './sql/statement.ts';
 
 const LIVE_LIMIT = 50;
 const LIVE_MS = 3_600_000;

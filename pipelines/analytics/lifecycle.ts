@@ -1,7 +1,6 @@
 // Lifecycle: the question, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
-import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './event_rows_sql.ts';
 import { closed } from './filters.ts';
 import { sinceEver } from './query_rewrites.ts';
 import {
@@ -14,8 +13,9 @@ import {
   question,
   selectionOf,
 } from './question.ts';
-import { conditionOf, selects } from './sql_expressions.ts';
-import { createBinder, type Statement } from './statement.ts';
+import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './sql/event_rows.ts';
+import { conditionOf, selects } from './sql/expressions.ts';
+import { createBinder, type Statement } from './sql/statement.ts';
 
 const schema = closed({
   ...common,

@@ -3,20 +3,8 @@
 import { type Static, Type } from 'typebox';
 import { type Problem, unless } from '#pipelines/settings/problems.ts';
 import { OUR_NAMES } from './event_names.ts';
-import { firstRowsSql, querySpan } from './event_rows_sql.ts';
 import { closed, type Field, fieldShape } from './filters.ts';
 import { SESSION_GAP_MS } from './funnels/query.ts';
-import {
-  actorOf,
-  digestOf,
-  digestOfText,
-  markOf,
-  maskOf,
-  NO_DIGEST,
-  packed,
-  personArraysSql,
-  timeOf,
-} from './packed_events.ts';
 import {
   common,
   EXAMPLE_TIME,
@@ -28,8 +16,20 @@ import {
   scopeOf,
   selectionOf,
 } from './question.ts';
-import { allOf, conditionOf, selects, textOf, textsSql } from './sql_expressions.ts';
-import { type Binder, createBinder, type Statement } from './statement.ts';
+import { firstRowsSql, querySpan } from './sql/event_rows.ts';
+import { allOf, conditionOf, selects, textOf, textsSql } from './sql/expressions.ts';
+import {
+  actorOf,
+  digestOf,
+  digestOfText,
+  markOf,
+  maskOf,
+  NO_DIGEST,
+  packed,
+  personArraysSql,
+  timeOf,
+} from './sql/packed_events.ts';
+import { type Binder, createBinder, type Statement } from './sql/statement.ts';
 
 const STEPS = 5;
 export const STEPS_MAX = 10;

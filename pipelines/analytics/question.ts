@@ -13,7 +13,7 @@ import {
   PERSON_CONDITIONS_MAX,
 } from './filters.ts';
 import { conditionsOf, joinedValues, type PlacedCondition } from './query_rewrites.ts';
-import type { Statement } from './statement.ts';
+import type { Statement } from './sql/statement.ts';
 
 /**
  * A kind of question: what may be asked, what ClickHouse runs for it, and how the rows are answered. Its route, the OpenAPI

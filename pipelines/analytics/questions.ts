@@ -1,9 +1,9 @@
 // Every kind of question about events, in the order of their documents. Routes, OpenAPI, permissions, formats
 // and saved queries follow from this list; the dashboard says which page and which view each has (query_address.ts, board_page.tsx).
 import type { Static } from 'typebox';
-import { correlation } from './correlation.ts';
 import { form, promo, survey } from './engage_results.ts';
 import { live, timeline } from './event_lists.ts';
+import { correlation } from './funnels/correlation.ts';
 import { funnel } from './funnels/sql.ts';
 import { lifecycle } from './lifecycle.ts';
 import { paths } from './paths.ts';

@@ -2,11 +2,11 @@
 
 import { type Static, Type } from 'typebox';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
-import { firstRowsSql, intervalsUntil, querySpan, SPILLED, startOf } from './event_rows_sql.ts';
 import { closed } from './filters.ts';
 import { calendarFields, common, cutOf, EXAMPLE_TIME, longInterval, question, selectionShape } from './question.ts';
-import { conditionOf, inRange, selects } from './sql_expressions.ts';
-import { type Binder, createBinder, JOINS, type Statement } from './statement.ts';
+import { firstRowsSql, intervalsUntil, querySpan, SPILLED, startOf } from './sql/event_rows.ts';
+import { conditionOf, inRange, selects } from './sql/expressions.ts';
+import { type Binder, createBinder, JOINS, type Statement } from './sql/statement.ts';
 
 export const retentionShape = closed({
   ...common,

@@ -1,7 +1,6 @@
 // Stickiness: the question, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
-import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './event_rows_sql.ts';
 import { closed } from './filters.ts';
 import {
   calendarFields,
@@ -13,8 +12,9 @@ import {
   SERIES_MAX,
   selectionShape,
 } from './question.ts';
-import { conditionOf, selects } from './sql_expressions.ts';
-import { createBinder, type Statement } from './statement.ts';
+import { calendarSql, differentPlaces, firstRowsSql, intervalsUntil, querySpan, SPILLED } from './sql/event_rows.ts';
+import { conditionOf, selects } from './sql/expressions.ts';
+import { createBinder, type Statement } from './sql/statement.ts';
 
 const schema = closed({
   ...common,

@@ -1,12 +1,12 @@
 // Top values of a field: the question, its statement and its answer.
 
 import { type Static, Type } from 'typebox';
-import { firstRowsSql, querySpan, SPILLED } from './event_rows_sql.ts';
 import { closed, fieldShape } from './filters.ts';
 import { hasSmallCountValues } from './personal_fields.ts';
 import { common, EXAMPLE_TIME, eventNames, limitOf, question, selectionOf } from './question.ts';
-import { AMOUNT_UNITS, conditionOf, selects, slotOf, textOf, unitsOf } from './sql_expressions.ts';
-import { createBinder, type Statement } from './statement.ts';
+import { firstRowsSql, querySpan, SPILLED } from './sql/event_rows.ts';
+import { AMOUNT_UNITS, conditionOf, selects, slotOf, textOf, unitsOf } from './sql/expressions.ts';
+import { createBinder, type Statement } from './sql/statement.ts';
 
 const LIMIT = 20;
 

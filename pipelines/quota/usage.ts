@@ -1,7 +1,7 @@
 // Events of an account's sites by day of a month.
 
-import { countsOnce } from '#pipelines/analytics/event_rows_sql.ts';
-import { createBinder, type Statement } from '#pipelines/analytics/statement.ts';
+import { countsOnce } from '#pipelines/analytics/sql/event_rows.ts';
+import { createBinder, type Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { Account } from '#schemas/setting.ts';
 import { monthSpan } from './month.ts';
 

@@ -8,7 +8,7 @@ import { figuresOf, questionOf, statementOf } from '#pipelines/alerts/figures.ts
 import type { Figure } from '#pipelines/alerts/judge.ts';
 import type { SiteAlert } from '#pipelines/alerts/site_alerts.ts';
 import { type HealthRow, healthState, healthStatement } from '#pipelines/analytics/delivery_outcomes.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { TrendRow } from '#pipelines/analytics/trends/query.ts';
 import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/retry_topics.ts';
 import { rejectionCounts } from '#pipelines/ingestion_warnings/warnings.ts';

@@ -13,7 +13,7 @@ import type { PersonSplits } from '#infra/persons/person_splits.ts';
 import type { DeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
 import type { RejectionRecord, TagRecord } from '#infra/redis/edge_reports.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { PersonSubject, TypedSubject } from '#pipelines/erasure/subject.ts';
 import type { Permission, Place, Principal } from '#pipelines/settings/access.ts';

@@ -1,5 +1,5 @@
 import type { Filter } from '#pipelines/analytics/filters.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { queryRoutes } from '#services/control/queries/routes.ts';
 
 const DAY_MS = 86_400_000;

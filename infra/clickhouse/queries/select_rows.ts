@@ -1,7 +1,7 @@
 // Runs a query of analytics: its limits, its priority by estimated rows, and the errors it may end with.
 
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { readError, type Warehouse } from '../client.ts';
 import { type Cluster, localTable } from '../cluster.ts';
 
@@ -68,7 +68,7 @@ export function querySettings(limits: QueryLimits): ClickHouseSettings {
     optimize_aggregators_of_group_by_keys: 0,
     optimize_redundant_functions_in_order_by: 0,
     optimize_limit_by_function_keys: 0,
-    // Where a row lies is the same for all of a query (`pipelines/analytics/event_rows_sql.ts`).
+    // Where a row lies is the same for all of a query (`pipelines/analytics/sql/event_rows.ts`).
     enable_shared_storage_snapshot_in_query: 1,
     // Otherwise an error in the middle of the rows would look like a row.
     wait_end_of_query: 1,

@@ -2,9 +2,9 @@
 
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
-import { FIRST_ROW } from '../packed_events.ts';
+import { FIRST_ROW } from '../sql/packed_events.ts';
 
-import { type Binder, createBinder, type Statement } from '../statement.ts';
+import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { type EventTrace, traceSentences } from './answer.ts';
 
 type Renamed = 'site_id' | 'event_id' | 'timestamp' | 'received_at' | 'arrived_person_id' | 'visit_key' | 'arrival';

@@ -1,7 +1,8 @@
 // Funnels: the statement, as docs/analytics.md defines it, and the question.
-import { startOf } from '../event_rows_sql.ts';
+
 import { EXAMPLE_TIME, question } from '../question.ts';
-import { type Binder, createBinder, type Statement } from '../statement.ts';
+import { startOf } from '../sql/event_rows.ts';
+import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { actorsSql, anyOrder, breakdownTextsSql, inOrder, type Levels, PLACE_BITS } from './levels_sql.ts';
 import {
   type FunnelPlan,

@@ -1,14 +1,15 @@
 // Who is in a part of a chart: the statement for each kind of chart, and the question.
-import { intervalsUntil, querySpan, SPILLED, spanBefore, startOf, type TimeSpan } from '../event_rows_sql.ts';
+
 import { breakdownTextsSql } from '../funnels/levels_sql.ts';
 import type { FunnelPlan } from '../funnels/query.ts';
 import { attemptsSql } from '../funnels/sql.ts';
-import { actorOf, digestOfText, FIRST_ROW, MARK, markOf, timeOf } from '../packed_events.ts';
 import { enteredPathsSql, type PathsPlan, pathsSql } from '../paths.ts';
 import { EXAMPLE_TIME, question } from '../question.ts';
 import { startsAndReturnsSql } from '../retention.ts';
-import { allOf, textsSql } from '../sql_expressions.ts';
-import { type Binder, createBinder, type Statement } from '../statement.ts';
+import { intervalsUntil, querySpan, SPILLED, spanBefore, startOf, type TimeSpan } from '../sql/event_rows.ts';
+import { allOf, textsSql } from '../sql/expressions.ts';
+import { actorOf, digestOfText, FIRST_ROW, MARK, markOf, timeOf } from '../sql/packed_events.ts';
+import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { digestOfValue, isRestSql, seriesEventsSql } from '../trends/sql.ts';
 import {
   type ActorsPlan,

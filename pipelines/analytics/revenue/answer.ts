@@ -1,7 +1,7 @@
 // Revenue: the answer, and its figures.
 
 import { type Static, Type } from 'typebox';
-import { AMOUNT_UNITS } from '../sql_expressions.ts';
+import { AMOUNT_UNITS } from '../sql/expressions.ts';
 import { digitsOf } from './currency_digits.ts';
 import { EXAMPLES_MAX, ISSUES, type RevenueQuery, type RevenueRow } from './query.ts';
 

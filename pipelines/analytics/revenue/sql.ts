@@ -1,4 +1,8 @@
 // Revenue: what was paid and paid back, each order once.
+
+import { hasSmallCountValues } from '../personal_fields.ts';
+import { queriedSince } from '../query_rewrites.ts';
+import { cutOf, EXAMPLE_TIME, question } from '../question.ts';
 import {
   calendarSql,
   firstRowsSql,
@@ -7,13 +11,10 @@ import {
   spanBefore,
   startOf,
   type TimeSpan,
-} from '../event_rows_sql.ts';
-import { MARK } from '../packed_events.ts';
-import { hasSmallCountValues } from '../personal_fields.ts';
-import { queriedSince } from '../query_rewrites.ts';
-import { cutOf, EXAMPLE_TIME, question } from '../question.ts';
-import { AMOUNT_UNITS, allOf, conditionOf, textOf } from '../sql_expressions.ts';
-import { type Binder, createBinder, type Statement } from '../statement.ts';
+} from '../sql/event_rows.ts';
+import { AMOUNT_UNITS, allOf, conditionOf, textOf } from '../sql/expressions.ts';
+import { MARK } from '../sql/packed_events.ts';
+import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { revenueAnswer, revenueAnswerShape } from './answer.ts';
 import {
   CURRENCIES_MAX,

@@ -1,7 +1,7 @@
 // Trends: the answer, and the figures of each series.
 
 import { type Static, Type } from 'typebox';
-import { AMOUNT_UNITS } from '../sql_expressions.ts';
+import { AMOUNT_UNITS } from '../sql/expressions.ts';
 import { type Formula, readFormula, valueOfFormula } from './formula.ts';
 import {
   type MeasureOf,

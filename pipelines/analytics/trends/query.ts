@@ -3,7 +3,6 @@
 import { type Static, Type } from 'typebox';
 import type { Calendar } from '#pipelines/settings/calendar.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
-import type { Earlier } from '../event_rows_sql.ts';
 import { closed, type Field, fieldShape } from '../filters.ts';
 import {
   calendarFields,
@@ -17,6 +16,7 @@ import {
   type Selection,
   selectionShape,
 } from '../question.ts';
+import type { Earlier } from '../sql/event_rows.ts';
 import { FORMULA_TEXT_MAX, readFormula } from './formula.ts';
 
 /** How much earlier the time may be that another is compared with. */

@@ -1,4 +1,7 @@
 // Trends: the statement, the events of its series, and the question.
+
+import { hasSmallCountValues } from '../personal_fields.ts';
+import { EXAMPLE_TIME, question } from '../question.ts';
 import {
   calendarSql,
   firstRowsSql,
@@ -7,9 +10,7 @@ import {
   spanBefore,
   startOf,
   type TimeSpan,
-} from '../event_rows_sql.ts';
-import { hasSmallCountValues } from '../personal_fields.ts';
-import { EXAMPLE_TIME, question } from '../question.ts';
+} from '../sql/event_rows.ts';
 import {
   AMOUNT_MAX,
   AMOUNT_UNITS,
@@ -19,8 +20,8 @@ import {
   slotOf,
   textOf,
   unitsOf,
-} from '../sql_expressions.ts';
-import { type Binder, createBinder, type Statement } from '../statement.ts';
+} from '../sql/expressions.ts';
+import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { trendsAnswer, trendsAnswerShape } from './answer.ts';
 import {
   type MeasureOf,

@@ -1,10 +1,10 @@
 // SQL of visits: which events are one, when it began, and what it tells of how its visitor came, of its pages and of their device.
 import { BY_CAMPAIGN } from '#pipelines/visits/arrival.ts';
-import { firstRowsSql, type TimeSpan } from '../event_rows_sql.ts';
 import { SESSION_GAP_MS } from '../funnels/query.ts';
-import { FIRST_ROW, personArraysSql } from '../packed_events.ts';
-import { placeOf, textOfJson, textOfProperty } from '../property_text.ts';
-import type { Binder } from '../statement.ts';
+import { firstRowsSql, type TimeSpan } from '../sql/event_rows.ts';
+import { FIRST_ROW, personArraysSql } from '../sql/packed_events.ts';
+import { placeOf, textOfJson, textOfProperty } from '../sql/property_text.ts';
+import type { Binder } from '../sql/statement.ts';
 import { ENTRY_COLUMNS, isOfArrival, kindOf, type VisitKind, type VisitValue, valueIn } from './visit_values.ts';
 
 /** Visits are made of the events of so long before a time and after it, besides: those that go on for longer are cut. */

@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import type { DeadLetterView } from '#infra/redelivery/dead_letter_store.ts';
 import { type EventTrace, eventTraceShape } from '#pipelines/analytics/event_trace/answer.ts';
 import * as tracing from '#pipelines/analytics/event_trace/trace.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { sentId } from '#pipelines/intake/event_id.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';

@@ -3,7 +3,7 @@ import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/queries/select_rows.ts';
 import { type FunnelQuery, funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { say } from '../results.ts';
 import { partsOf, withWarehouse } from '../warehouse_alone.ts';
 import { EVENTS, FROM, fill, SITE, SITE_EVENTS, TO } from './fill.ts';

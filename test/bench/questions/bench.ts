@@ -3,7 +3,7 @@ import type { Warehouse } from '#infra/clickhouse/client.ts';
 import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/queries/select_rows.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { say } from '../results.ts';
 import { one, partsOf, withWarehouse } from '../warehouse_alone.ts';
 import { fill, SITE } from './fill.ts';

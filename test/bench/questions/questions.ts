@@ -4,7 +4,7 @@ import type { ActorsQuery } from '#pipelines/analytics/people/query.ts';
 import { QUESTIONS, type Questions } from '#pipelines/analytics/questions.ts';
 import type { RetentionQuery } from '#pipelines/analytics/retention.ts';
 import type { RevenueQuery } from '#pipelines/analytics/revenue/query.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { DAY_MS, FROM, SITE, TO } from './fill.ts';
 import { DAYS } from './questions_config.ts';

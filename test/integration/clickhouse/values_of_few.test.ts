@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { type CorrelationRow, correlationPlan, correlationStatement } from '#pipelines/analytics/correlation.ts';
 import type { Field, Filter } from '#pipelines/analytics/filters.ts';
+import {
+  type CorrelationRow,
+  correlationPlan,
+  correlationStatement,
+} from '#pipelines/analytics/funnels/correlation.ts';
 import { type FunnelRow, funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
 import { type PathRow, pathsPlan, pathsStatement } from '#pipelines/analytics/paths.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { type TopRow, topAnswer, topStatement } from '#pipelines/analytics/top.ts';
 import { type TrendRow, type TrendsQuery, trendsPlan } from '#pipelines/analytics/trends/query.ts';
 import { trendsStatement } from '#pipelines/analytics/trends/sql.ts';

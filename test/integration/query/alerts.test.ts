@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/queries/select_rows.ts';
 import type { AlertInput } from '#pipelines/alerts/alert.ts';
 import type { Figure } from '#pipelines/alerts/judge.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 import { calendarOf } from '#pipelines/settings/calendar.ts';
 import { createFigureSource } from '#services/alerts/figure_source.ts';

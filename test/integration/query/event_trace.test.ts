@@ -3,7 +3,7 @@ import { insertBlock } from '#infra/clickhouse/client.ts';
 import { DeadLettersError, SearchBusyError } from '#infra/redelivery/dead_letter_store.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import { attemptsStatement, storedEventStatement } from '#pipelines/analytics/event_trace/trace.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { shownDeadLetter } from '#test/unit/control/memory_letters.ts';
 import { START, storedRow } from './few_rows.ts';

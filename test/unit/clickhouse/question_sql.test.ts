@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createBinder } from '#pipelines/analytics/statement.ts';
+import { createBinder } from '#pipelines/analytics/sql/statement.ts';
 import { type DocumentedQuestion, documentedQuestions, selectedByPersons } from '#test/harness/documented_questions.ts';
 
 const bytesOf = ({ statement }: DocumentedQuestion): number => Buffer.byteLength(statement.sql);

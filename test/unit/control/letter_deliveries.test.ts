@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { DeadLetterView } from '#infra/redelivery/dead_letter_store.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { deadLetterDelivery } from '#pipelines/redelivery/resend.ts';
 import { type Control, control, controlWithShop } from './harness.ts';
 import { shownDeadLetter } from './memory_letters.ts';

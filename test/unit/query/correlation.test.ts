@@ -1,5 +1,9 @@
 import { expect, test } from 'vitest';
-import { type CorrelationQuery, type CorrelationRow, correlationAnswer } from '#pipelines/analytics/correlation.ts';
+import {
+  type CorrelationQuery,
+  type CorrelationRow,
+  correlationAnswer,
+} from '#pipelines/analytics/funnels/correlation.ts';
 
 const query: CorrelationQuery = {
   from: 1_000,

@@ -3,7 +3,7 @@ import { WarehouseError } from '#infra/clickhouse/client.ts';
 import { QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/queries/select_rows.ts';
 import { funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';
-import type { Statement } from '#pipelines/analytics/statement.ts';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { trendsPlan } from '#pipelines/analytics/trends/query.ts';
 import { trendsStatement } from '#pipelines/analytics/trends/sql.ts';
 import { type Control, control } from '../control/harness.ts';

@@ -1,5 +1,5 @@
-import type { CorrelationAnswer, CorrelationQuery } from '#pipelines/analytics/correlation.ts';
 import type { Field } from '#pipelines/analytics/filters.ts';
+import type { CorrelationAnswer, CorrelationQuery } from '#pipelines/analytics/funnels/correlation.ts';
 import { byPerson, type Deed, type Ledger } from './reference_ledger.ts';
 import { scoped, textOf } from './selecting.ts';
 import { type Way, waysTo } from './ways.ts';

@@ -1,5 +1,5 @@
-import type { CorrelationQuery } from '#pipelines/analytics/correlation.ts';
 import type { Field, Filter } from '#pipelines/analytics/filters.ts';
+import type { CorrelationQuery } from '#pipelines/analytics/funnels/correlation.ts';
 import type { FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import type { LifecycleQuery } from '#pipelines/analytics/lifecycle.ts';
 import type { Selection } from '#pipelines/analytics/question.ts';

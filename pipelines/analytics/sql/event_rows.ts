@@ -1,6 +1,6 @@
 // SQL of the events that a query reads, each once, and of the intervals that its time is cut into.
 import type { Calendar } from '#pipelines/settings/calendar.ts';
-import type { Interval, Selection } from './question.ts';
+import type { Interval, Selection } from '../question.ts';
 import { type Binder, JOINS } from './statement.ts';
 
 /** Events of one site in a time, and what is wanted of them. */

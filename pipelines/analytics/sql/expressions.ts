@@ -1,6 +1,5 @@
 // SQL of what is computed over a row: fields, conditions and filters; then amounts as whole millionths.
-import { OUR_NAMES } from './event_names.ts';
-import type { TimeSpan } from './event_rows_sql.ts';
+import { OUR_NAMES } from '../event_names.ts';
 import {
   type AddressPart,
   type Column,
@@ -12,13 +11,14 @@ import {
   type Filter,
   type PersonField,
   type VisitField,
-} from './filters.ts';
+} from '../filters.ts';
+import { hasSmallCountValues } from '../personal_fields.ts';
+import type { Scope, Selection } from '../question.ts';
+import { ownVisitText, VISIT_MARGIN_MS, visitValuesSql } from '../visits/visits_sql.ts';
+import type { TimeSpan } from './event_rows.ts';
 import { digestOfText, FIRST_ROW } from './packed_events.ts';
-import { hasSmallCountValues } from './personal_fields.ts';
 import { jsonText, placeOf, textOfProperty } from './property_text.ts';
-import type { Scope, Selection } from './question.ts';
 import { type Binder, JOINS } from './statement.ts';
-import { ownVisitText, VISIT_MARGIN_MS, visitValuesSql } from './visits/visits_sql.ts';
 
 /** The name of an event, as queries show it. */
 function eventText(binder: Binder): string {

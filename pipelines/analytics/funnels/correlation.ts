@@ -1,13 +1,13 @@
 // Correlation: what goes with converting in a funnel.
 
 import { type Static, Type } from 'typebox';
-import { type Field, fieldShape } from './filters.ts';
-import { breakdownTextsSql } from './funnels/levels_sql.ts';
-import { type FunnelPlan, type FunnelQuery, funnelPlan, funnelProblems, funnelShape } from './funnels/query.ts';
-import { attemptsSql, spanOf } from './funnels/sql.ts';
-import { digestOfText, NO_DIGEST } from './packed_events.ts';
-import { EXAMPLE_TIME, limitOf, question } from './question.ts';
-import { type Binder, createBinder, type Statement } from './statement.ts';
+import { type Field, fieldShape } from '../filters.ts';
+import { EXAMPLE_TIME, limitOf, question } from '../question.ts';
+import { digestOfText, NO_DIGEST } from '../sql/packed_events.ts';
+import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
+import { breakdownTextsSql } from './levels_sql.ts';
+import { type FunnelPlan, type FunnelQuery, funnelPlan, funnelProblems, funnelShape } from './query.ts';
+import { attemptsSql, spanOf } from './sql.ts';
 
 const FIELDS_MAX = 5;
 /** Events, or values of a field, that are looked at: the commonest. */
