@@ -49,8 +49,8 @@ import { createControlApp } from './app.ts';
 import { createDataReadAudit, gateDataReads } from './audit/routes.ts';
 import type { OwnNames } from './auth.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
-import { createTestSender } from './destinations/test_sender.ts';
-import { createStageView } from './operations/stage_view.ts';
+import { createTestSender } from './destinations/delivery.ts';
+import { createStageView } from './operations/routes.ts';
 import {
   createQueryAnswers,
   createQueryGate,

@@ -36,9 +36,9 @@ import type { Erasure, ReplayProgress } from '#schemas/records.ts';
 import type { ChangesMade, Setting, Site } from '#schemas/setting.ts';
 import { type Meta, nothing, PAGE_ITEMS, problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
 import type { Access, Caller, Input, Judge, SignInPlace } from './auth.ts';
-import type { SendTest } from './destinations/test_sender.ts';
+import type { SendTest } from './destinations/delivery.ts';
 import type { ControlErrorCode } from './errors.ts';
-import type { StageView } from './operations/stage_view.ts';
+import type { StageView } from './operations/routes.ts';
 import type { Format, Sent } from './queries/formats.ts';
 import type { SignInParts } from './users/sign_in.ts';
 

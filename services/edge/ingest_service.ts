@@ -15,7 +15,7 @@ import type { Account, ApiKey, Site } from '#schemas/setting.ts';
 import { reservedHeaders, visitorPartition } from '#schemas/wire.ts';
 import type { RateLimiter, Reservation } from './admission.ts';
 import type { RequestSignals } from './auth.ts';
-import type { BodyTurn } from './body_turns.ts';
+import type { BodyTurn } from './body.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import type { AnsweredEvents, MappedFrom, RejectionRecorder, Sender } from './site_activity.ts';
 

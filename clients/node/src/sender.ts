@@ -1,9 +1,8 @@
 // The queue's way out: one request at a time, oldest events first, each kept until the service has answered for it.
-import { type RetryOptions, type Verdict, waitMs } from './answers.ts';
+
 import { type Entry, entryOf, readEntry, type SentEvent } from './event.ts';
-import { type Post, type PostOptions, post } from './post.ts';
+import { type Post, type PostOptions, post, type RetryOptions, type Verdict, waitMs } from './post.ts';
 import type { DeliveryCode } from './problems.ts';
-import { createQueue, type Queue } from './queue.ts';
 import type { Report } from './report.ts';
 import type { Runtime, Timer } from './runtime.ts';
 
@@ -251,4 +250,57 @@ export class Sender {
     if (overQuota > 0) this.#report.dropped({ reason: 'quota', count: overQuota, events: dropped });
     if (filtered > 0) this.#report.dropped({ reason: 'filtered', count: filtered, events: others });
   }
+}
+
+/** Consumed entries are cut off once there are so many of them. */
+const CONSUMED_MAX = 1024;
+
+/** Events that wait, oldest first, bounded in number and bytes. */
+interface Queue {
+  readonly length: number;
+  /** Of the events as JSON. */
+  readonly bytes: number;
+  /** Whether one more of so many bytes would be within the bounds. */
+  hasRoom(bytes: number): boolean;
+  add(entry: Entry): void;
+  /** The oldest that fit a request, one at least where there is any; they stay. */
+  head(eventsMax: number, bytesMax: number): readonly Entry[];
+  /** Removes the oldest. */
+  remove(count: number): void;
+}
+
+/** @param eventsMax What is there before, as by a journal, may be beyond the bounds; then nothing is added. */
+export function createQueue(eventsMax: number, bytesMax: number): Queue {
+  let entries: Entry[] = [];
+  let first = 0;
+  let bytes = 0;
+  return {
+    get length() {
+      return entries.length - first;
+    },
+    get bytes() {
+      return bytes;
+    },
+    hasRoom: (more) => entries.length - first < eventsMax && bytes + more <= bytesMax,
+    add(entry) {
+      entries.push(entry);
+      bytes += entry.bytes;
+    },
+    head(countMax, headBytesMax) {
+      let end = first;
+      for (let sum = 0; end < entries.length && end - first < countMax; end += 1) {
+        // The comma, too.
+        sum += (entries[end]?.bytes ?? 0) + 1;
+        if (sum > headBytesMax && end > first) break;
+      }
+      return entries.slice(first, end);
+    },
+    remove(count) {
+      for (const entry of entries.slice(first, first + count)) bytes -= entry.bytes;
+      first = Math.min(first + count, entries.length);
+      if (first < CONSUMED_MAX && first < entries.length) return;
+      entries = entries.slice(first);
+      first = 0;
+    },
+  };
 }

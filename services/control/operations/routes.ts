@@ -2,13 +2,17 @@
 
 import { type Static, Type } from 'typebox';
 import { ALL_SITES, type RunningQuery } from '#infra/clickhouse/queries/running_queries.ts';
+import { lagOf, readStages, type StageReading, type StageWatchOptions } from '#infra/kafka/consumer/lag_watch.ts';
 import type { RejectionRecord, TagRecord } from '#infra/redis/edge_reports.ts';
+import { isRetryTopic } from '#pipelines/delivery/retry_topics.ts';
 import { type RejectionSample, rejectionCounts } from '#pipelines/ingestion_warnings/warnings.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
 import { definitionsOf, type EventDefinition } from '#pipelines/settings/event_definitions.ts';
+import { kept, rateBetween, type StageMoment } from '#pipelines/stage.ts';
 import { definitionState, HOUR_MS, siteVolume } from '#pipelines/tag/tag_health.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 import { closed, idField } from '#services/control_api/fields.ts';
+import type { StageItem } from '#services/control_api/operations.ts';
 import * as api from '#services/control_api/operations.ts';
 import { siteParams } from '#services/control_api/sites.ts';
 import { type Input, inAll, inSite, ofListed } from '../auth.ts';
@@ -210,3 +214,63 @@ function sampleItem(
   const known = keyId === null ? null : { key_id: keyId, ...shown };
   return { at: atMs, kind, code, event, index, fields: [...fields], caller, key: known };
 }
+
+/** Kafka did not answer. */
+class StagesError extends Error {
+  readonly code = 'stages_unavailable';
+}
+
+/** How far the stages are, as Kafka has it. */
+export interface StageView {
+  /** @throws StagesError */
+  read(stages: readonly string[]): Promise<StageItem[]>;
+}
+
+/** Everybody who looks within this time sees the same, so that Kafka is asked no more by many than by one. */
+const SHARED_MS = 2_000;
+
+export function createStageView(options: StageWatchOptions): StageView {
+  const { nowMs } = options;
+  const moments = new Map<string, StageMoment>();
+  let shared: { key: string; atMs: number; items: Promise<StageItem[]> } | null = null;
+
+  function itemOf(reading: StageReading): StageItem {
+    const { stage, consumers, positions, waitsMs } = reading;
+    const now = { atMs: nowMs(), taken: takenOf(reading) };
+    const before = moments.get(stage) ?? null;
+    moments.set(stage, kept(before, now));
+    const own = positions.filter(({ topic }) => !isRetryTopic(topic));
+    const retryTopics = positions.filter(({ topic }) => isRetryTopic(topic));
+    const ages = [...waitsMs].flatMap(([topic, ageMs]) => (isRetryTopic(topic) ? [] : [ageMs]));
+    return {
+      ...{ stage, consumers, lag: own.length === 0 ? null : sum(own), on_lanes: sum(retryTopics) },
+      waits_longer_than_ms: ages.length === 0 ? null : Math.max(...ages),
+      rate: rateBetween(before, now),
+    };
+  }
+
+  async function ask(stages: readonly string[]): Promise<StageItem[]> {
+    try {
+      return (await readStages(options, stages)).map(itemOf);
+    } catch (error) {
+      const passes = error instanceof Error && error.name.startsWith('KafkaJS');
+      throw passes ? new StagesError('Kafka cannot be asked', { cause: error }) : error;
+    }
+  }
+
+  return {
+    read(stages) {
+      const key = stages.join();
+      if (shared === null || shared.key !== key || Math.abs(nowMs() - shared.atMs) >= SHARED_MS) {
+        shared = { key, atMs: nowMs(), items: ask(stages) };
+      }
+      return shared.items;
+    },
+  };
+}
+
+const sum = (positions: StageReading['positions']): number =>
+  positions.reduce((records, position) => records + lagOf(position).records, 0);
+
+const takenOf = ({ positions }: StageReading): Map<string, number> =>
+  new Map(positions.map(({ topic, partition, committed }) => [`${topic} ${partition}`, committed ?? 0]));

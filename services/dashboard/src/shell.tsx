@@ -3,8 +3,16 @@ import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from './api/request.ts';
 import { type Theme, theme } from './browser_storage.ts';
-import { canView, type FoundPage, findPage, PAGES, pageAccess, SECOND_FACTOR_PATH } from './page_list.ts';
-import type { Page, PageProps } from './page_spec.ts';
+import {
+  canView,
+  type FoundPage,
+  findPage,
+  PAGES,
+  type Page,
+  type PageProps,
+  pageAccess,
+  SECOND_FACTOR_PATH,
+} from './page_list.ts';
 import { ReauthDialog, SessionExpiredDialog, SignInPage } from './pages/sign_in/sign_in.tsx';
 import { storedPeriod } from './period.ts';
 import { addressOf, currentLocation, navigate } from './router.ts';

@@ -1,9 +1,9 @@
-// Routes of surveys, promos and forms: what a visitor is shown, and what they did with promos.
+// Routes of surveys, promos and forms: what a visitor is shown, and what they did with promos and surveys.
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import type { Impression } from '#infra/redis/engage/engage.ts';
 import { decide, fitting, inShare, type Look, overOn } from '#pipelines/engage/decide.ts';
 import type { Promo } from '#pipelines/engage/definition_problems.ts';
-import { promoEvent } from '#pipelines/engage/engage_event.ts';
+import { promoEvent, surveyEvent } from '#pipelines/engage/engage_event.ts';
 import {
   bodyReader,
   ENGAGE_BODY_BYTES_MAX,
@@ -11,37 +11,43 @@ import {
   engageShape,
   type PromoAction,
   promoActionShape,
+  respondShape,
   trackShape,
 } from '#pipelines/engage/engage_request.ts';
-import { issueEngageToken, type TokenCheck } from '#pipelines/engage/engage_token.ts';
+import { issueEngageToken, nonceOf, type TokenCheck } from '#pipelines/engage/engage_token.ts';
+import { missingAnswer } from '#pipelines/engage/next_question.ts';
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
+import { judgeAnswers, type SpamReason } from '#pipelines/engage/spam.ts';
+import type { Survey } from '#pipelines/engage/survey.ts';
 import { itemName, type SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import type { Site } from '#schemas/setting.ts';
 import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer } from '../errors.ts';
 import type { IngestCaller } from '../ingest_service.ts';
 import { FORM_CONTENT_TYPES, wantsPage } from './form_body.ts';
-import { sendPlainRefusal } from './form_pages.ts';
-import { mountForm } from './form_submission.ts';
+import { mountForm, sendPlainRefusal } from './form_submission.ts';
 import {
   acceptEngage,
   type BodyRead,
   checkToken,
   createEngageRate,
+  digestOf,
   type Engage,
   type EngageParts,
   findShown,
   idsOf,
   invalidBody,
+  judgeBesideOthers,
   lookOf,
   notesOf,
+  notTaken,
   problemOf,
   readEngageBody,
   SENT_NONCE_HELD_MS,
   SPAM_ANSWER,
   shareIdOf,
+  textDigest,
 } from './submission.ts';
-import { mountRespond } from './survey_response.ts';
 
 const JSON_TYPES = ['application/json', 'text/plain'];
 
@@ -226,4 +232,66 @@ function notesOfAction(told: PromoAction): Impression[] {
   // A code may be redeemed in an order whose promo was seen long before, or elsewhere.
   if (told.action === 'redeem') return [{ kind: 'done', name }];
   return notesOf(name, told.impression_id, wasDone(told));
+}
+
+const readBody = bodyReader(respondShape);
+
+/** POST /v1/surveys/respond: that a survey was shown, answered in part or whole, or dismissed. */
+function mountRespond(app: HttpServer, engage: Engage): void {
+  const { context, rate, hooks, secret, addressOf } = engage;
+  const spamAnswer = (reason: SpamReason): Answer => notTaken(engage, 'survey', { kind: 'spam', reason });
+
+  async function respond(request: HttpRequestIn): Promise<Answer> {
+    const caller = context.callerOf(request);
+    const read = readEngageBody(request, readBody);
+    if (!read.ok) return read.answer;
+    const { body } = read;
+    const problem = problemOf(engage, caller, body);
+    if (problem !== null) return invalidBody(problem);
+    const name = itemName('survey', body.survey_id);
+    const shown = findShown(engage, caller, name, body);
+    if (shown === null) return refusal('engage_unknown');
+    const { token, item } = shown;
+    const survey = item.definition as Survey;
+    if (!token.ok && nonceOf(token) === null) return spamAnswer(token.code);
+    const made = surveyEvent(survey, item.version, body, engage.secret);
+    if (!made.ok) return invalidBody(made.field);
+    // Another version may have asked otherwise.
+    const isWhole = body.status === 'completed' && body.version === item.version;
+    const missing = isWhole ? missingAnswer(survey, body.answers ?? []) : null;
+    if (missing !== null) return invalidBody(`answers.${missing}`);
+    const { visitor, challenge } = body;
+    const submitted = {
+      token,
+      submissionId: body.submission_id.toLowerCase(),
+      visitor,
+      challenge,
+      withoutScript: false,
+    };
+    const isAnswered = body.status === 'partial' || body.status === 'completed';
+    if (isAnswered) {
+      const address = addressOf(clientAddress(request));
+      const judged = await judgeBesideOthers(engage, caller, submitted, {
+        alone: judgeAnswers(token, context.nowMs()),
+        counted: {
+          // Answers have a count of their own: those who answer a survey may send a form all the same.
+          address: address === null ? null : digestOf(secret, `survey\0${address}`),
+          text: textDigest(secret, made.texts),
+        },
+        asksProof: true,
+      });
+      if (judged.kind !== 'clean') return notTaken(engage, 'survey', judged);
+    } else {
+      // That a survey was shown or dismissed says nothing that anybody would forge but its number.
+      const reason = await checkToken(engage, caller, submitted);
+      if (reason !== null) return spamAnswer(reason);
+    }
+    const notes = notesOf(name, body.submission_id, body.status === 'completed');
+    const happened = { event: made.event, notes, isAwaited: isAnswered };
+    return acceptEngage(engage, request, [happened], { event_id: made.event.uuid });
+  }
+
+  app.post('/v1/surveys/respond', { onRequest: hooks }, async (request, reply) =>
+    sendAnswer(reply, await rate.settle(request, await respond(request))),
+  );
 }

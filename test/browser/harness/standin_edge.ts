@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { createHttpServer, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
-import { cors } from '#services/edge/cors.ts';
+import { cors } from '#services/edge/app.ts';
 
 /** How the stand-in answers a POST: takes the events, refuses, or never answers. */
 type StandinAnswer = { kind: 'take' } | { kind: 'refuse'; status: number; retryAfterS?: number } | { kind: 'stall' };

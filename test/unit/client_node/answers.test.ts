@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type HttpAnswer, judgeAnswer, retryAfterMs, waitMs } from '#clients/node/src/answers.ts';
+import { type HttpAnswer, judgeAnswer, retryAfterMs, waitMs } from '#clients/node/src/post.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 20, 10);
 const SENT = 3;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Entry, entryOf } from '#clients/node/src/event.ts';
-import { createQueue } from '#clients/node/src/queue.ts';
+import { createQueue } from '#clients/node/src/sender.ts';
 
 type Step = { add: number } | { remove: number } | { head: [number, number] };
 const step: fc.Arbitrary<Step> = fc.oneof(

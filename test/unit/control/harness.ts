@@ -36,7 +36,7 @@ import type { DataRead, IdentityLink, ReplayProgress } from '#schemas/records.ts
 import type { User } from '#schemas/setting.ts';
 import { createControlApp } from '#services/control/app.ts';
 import { createDataReadAudit, gateDataReads } from '#services/control/audit/routes.ts';
-import type { TestSend } from '#services/control/destinations/test_sender.ts';
+import type { TestSend } from '#services/control/destinations/delivery.ts';
 import { createQueryAnswers, createSqlAnswers, type RunQuery } from '#services/control/queries/answers.ts';
 import { limitDeadLetterReads } from '#services/control/redelivery/dead_letter_routes.ts';
 import { createSessionKeeper, createSignInAudit, createUserSecrets } from '#services/control/users/sign_in.ts';

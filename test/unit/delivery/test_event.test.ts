@@ -4,7 +4,7 @@ import type { HttpRequest } from '#pipelines/delivery/contract.ts';
 import { testEntry } from '#pipelines/delivery/deliver.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
-import { createTestSender } from '#services/control/destinations/test_sender.ts';
+import { createTestSender } from '#services/control/destinations/delivery.ts';
 
 const NOW_MS = Date.UTC(2027, 0, 1);
 const ring = parseKeyRing(`k1:${Buffer.alloc(32, 7).toString('base64')}`);

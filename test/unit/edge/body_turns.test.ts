@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type BodyTurn, createBodyTurns } from '#services/edge/body_turns.ts';
+import { type BodyTurn, createBodyTurns } from '#services/edge/body.ts';
 
 test('turns are taken in order, up to so many bytes at once, and one that is larger alone', async () => {
   await fc.assert(

@@ -2,7 +2,7 @@ import { PASSWORD_RULE } from '#pipelines/settings/secrets.ts';
 import type { SessionList } from '#services/control_api/users.ts';
 import { request } from '../../api/request.ts';
 import { useGet, useMutation, useQuery } from '../../api/use_answer.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { currentUser, linkAt, mayAt, mayInAccount, readProviders, readSession } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';

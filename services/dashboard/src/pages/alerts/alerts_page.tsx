@@ -5,7 +5,7 @@ import type { AlertItem, AlertStateItem, FiredItem } from '#services/control_api
 import { request, sitePath } from '../../api/request.ts';
 import { useGet, useList } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';

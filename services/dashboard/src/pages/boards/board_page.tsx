@@ -5,7 +5,7 @@ import type { Questions } from '#pipelines/analytics/questions.ts';
 import { type ApiResult, queryPath, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { ConflictDialog, useSave } from '../../editing/editing.tsx';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { type Period, readPeriod } from '../../period.ts';
 import { ActorDialog, type AnswerViewProps, type ListedPart } from '../../questions/actor_dialog.tsx';
 import { questionAddress } from '../../questions/query_address.ts';

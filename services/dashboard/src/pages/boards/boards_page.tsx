@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { request } from '../../api/request.ts';
 import { useList } from '../../api/use_answer.ts';
 import { ConflictDialog, useSave } from '../../editing/editing.tsx';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { questionAddress } from '../../questions/query_address.ts';
 import { type Board, boardsPath, questionsPath, type SavedQuestion } from '../../questions/saved.ts';
 import { mayAt } from '../../session.ts';

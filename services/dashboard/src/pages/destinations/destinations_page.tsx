@@ -3,7 +3,7 @@ import type { DestinationItem, HealthItem } from '#services/control_api/destinat
 import { request, sitePath } from '../../api/request.ts';
 import { useGet, useList } from '../../api/use_answer.ts';
 import { span } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';

@@ -5,7 +5,7 @@ import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import { queryPath } from '../../api/request.ts';
 import { useGet } from '../../api/use_answer.ts';
 import { dateTime, isSearched, number } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { CopyButton, LinkWhere, personAddress, siteAddress } from '../../ui/identifiers.tsx';

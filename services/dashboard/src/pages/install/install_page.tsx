@@ -5,7 +5,7 @@ import type { DomainItem, Installation, IssuedKeyItem, KeyItem } from '#services
 import { type ApiResult, ask, request } from '../../api/request.ts';
 import { useGet, useList, useQuery } from '../../api/use_answer.ts';
 import { ago, timeOfDay } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { mayAt } from '../../session.ts';
 import { Button, Icon } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';

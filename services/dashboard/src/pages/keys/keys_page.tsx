@@ -4,7 +4,7 @@ import { request } from '../../api/request.ts';
 import { useList, useMutation } from '../../api/use_answer.ts';
 import { EditForm, useEditForm } from '../../editing/editing.tsx';
 import { ago, dateTime } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';

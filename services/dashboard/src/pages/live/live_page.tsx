@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { type ApiError, ask } from '../../api/request.ts';
 import { poll, useQuery } from '../../api/use_answer.ts';
 import { dateTime, money, timeOfDay } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { Button } from '../../ui/button.tsx';
 import { Combobox } from '../../ui/combobox.tsx';

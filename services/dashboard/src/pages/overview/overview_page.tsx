@@ -7,7 +7,7 @@ import { type Asked, useQuery } from '../../api/use_answer.ts';
 import { timeZone } from '../../calendar.ts';
 import { Sparkline, TimeSeries } from '../../charts/time_series.tsx';
 import { change, compact, money, number } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { type Period, readPeriod } from '../../period.ts';
 import { queryAsking } from '../../questions/query_address.ts';
 import { addressOf, currentLocation, setQuery } from '../../router.ts';

@@ -1,4 +1,4 @@
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { readPeriod } from '../../period.ts';
 import type { FilterDraft } from '../../questions/conditions.ts';
 import {

@@ -3,7 +3,7 @@ import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import { type ApiError, type ApiResult, ask } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { number } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';

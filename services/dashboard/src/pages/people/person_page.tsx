@@ -6,7 +6,7 @@ import type { ErasureItem, PersonExport, PersonFound } from '#services/control_a
 import { type ApiResult, ask, queryPath, request, sitePath } from '../../api/request.ts';
 import { useMutation, useQuery } from '../../api/use_answer.ts';
 import { dateTime, money, number, timeOfDay, wholeDay } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmAction } from '../../ui/confirm_action.tsx';

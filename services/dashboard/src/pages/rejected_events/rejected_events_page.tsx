@@ -7,7 +7,7 @@ import { timeZone } from '../../calendar.ts';
 import type { Series } from '../../charts/chart_table.tsx';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { dateTime } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { dayIn, dayStart, type Period, readPeriod } from '../../period.ts';
 import { currentLocation } from '../../router.ts';
 import { type Column, codeColumn, DataTable, numberColumn, stateColumn } from '../../ui/data_table.tsx';

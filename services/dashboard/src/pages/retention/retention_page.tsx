@@ -1,6 +1,6 @@
 import type { ApiError } from '../../api/request.ts';
 import { queryCalendar } from '../../calendar.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { readPeriod } from '../../period.ts';
 import type { FilterDraft } from '../../questions/conditions.ts';
 import { AddFilter, ChoiceField, FilterList, SelectionFields } from '../../questions/filter_fields.tsx';

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiError } from '../../api/request.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { addressOf, navigate } from '../../router.ts';
 import { finishReturn, readSession } from '../../session.ts';
 import { toast } from '../../ui/dialog.tsx';

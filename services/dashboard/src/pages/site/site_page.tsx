@@ -3,7 +3,7 @@ import type { DomainItem, SiteItem } from '#services/control_api/sites.ts';
 import { request, sitePath } from '../../api/request.ts';
 import { useGet, useList, useMutation } from '../../api/use_answer.ts';
 import { dateTime } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { readSites } from '../../site_list.ts';

@@ -2,7 +2,7 @@ import type { Field } from '#pipelines/analytics/filters.ts';
 import type { ApiError } from '../../api/request.ts';
 import { queryCalendar, timeZone } from '../../calendar.ts';
 import { capital } from '../../format.ts';
-import type { PageProps } from '../../page_spec.ts';
+import type { PageProps } from '../../page_list.ts';
 import { dayIn, type Period, readPeriod } from '../../period.ts';
 import { type FilterDraft, oneOf } from '../../questions/conditions.ts';
 import { AddFilter, ChoiceField, FieldPicker, FilterList, SelectionFields } from '../../questions/filter_fields.tsx';
