@@ -343,7 +343,9 @@ function readText(from: Cursor): string {
 
 const NO_STREAMS = new Streams([]);
 const STREAMS = [...new Set(COLUMNS.flatMap(({ streams }) => streams))];
-const TIMESTAMPS = STREAMS.indexOf(COLUMNS.find(({ name }) => name === 'timestamp')?.streams[0] as ColumnStream);
+const streamOf = (column: string): number =>
+  STREAMS.indexOf(COLUMNS.find(({ name }) => name === column)?.streams[0] as ColumnStream);
+const [TIMESTAMPS, ARRIVALS] = [streamOf('timestamp'), streamOf('received_at')];
 
 export const EVENT_COLUMNS: readonly string[] = COLUMNS.map(({ name }) => name);
 
@@ -358,6 +360,9 @@ interface Chunk extends RowSources {
   visitors: VisitorTexts;
   /** The texts that its arrivals mean by their numbers. */
   visits: VisitTexts;
+  /** The events of its rows, once somebody has asked for them. */
+  views: readonly EncodedEvent[] | null;
+  readAgain: () => readonly EncodedEvent[];
 }
 
 /** Those of the next chunk. */
@@ -375,14 +380,17 @@ function visitorsOf(locating: Locating): VisitorTexts {
  * them. The properties have the names of the columns by which rows are looked for.
  */
 export class ColumnarEvent {
-  readonly view: EncodedEvent;
   readonly chunk: Chunk;
   readonly at: number;
 
-  constructor(view: EncodedEvent, chunk: Chunk, at: number) {
-    this.view = view;
+  constructor(chunk: Chunk, at: number) {
     this.chunk = chunk;
     this.at = at;
+  }
+
+  get view(): EncodedEvent {
+    this.chunk.views ??= this.chunk.readAgain();
+    return this.chunk.views[this.at] as EncodedEvent;
   }
 
   get site_id(): string {
@@ -393,15 +401,15 @@ export class ColumnarEvent {
     return this.view.eventId;
   }
 
+  /** Read from the chunk like the time it happened, because every row is asked for both. */
   get received_at(): number {
-    return this.view.receivedAtMs;
+    return this.chunk.streams.int64(ARRIVALS, this.at);
   }
 
   get distinct_id(): string {
     return this.view.distinctId;
   }
 
-  /** Read from the chunk, because every row is asked for it. */
   get timestamp(): number {
     return this.chunk.streams.int64(TIMESTAMPS, this.at);
   }
@@ -431,29 +439,54 @@ interface ColumnarEvents {
 /**
  * The rows of identified events. The same event always gives the same row, but for its place where databases of these were renewed
  * in between. An event that cannot be read does not affect the others.
+ *
+ * @param readAgain The same events, read again where a row is asked for what its columns do not say: objects of events that
+ *   live until a block is stored cost more than all else of garbage.
  */
 export function columnarEvents(
   views: readonly EncodedEvent[],
   phoneHmac: PhoneHmac,
   locating: Locating = NO_PLACES,
+  readAgain: () => readonly EncodedEvent[] = () => views,
 ): ColumnarEvents {
   const visitors = visitorsOf(locating);
   if (visitTexts.isFull()) visitTexts = new VisitTexts();
   const more = { names: texts.names(), visitors, visits: visitTexts, phoneHmac, locating };
-  const chunk: Chunk = { rows: 0, streams: NO_STREAMS, ...more };
-  const events: ColumnarEvents = { rows: [], poisonPills: [] };
-  for (const [index, view] of views.entries()) {
-    for (const stream of STREAMS) stream.savePosition();
-    try {
-      copyEvent(view, chunk);
-      events.rows.push(new ColumnarEvent(view, chunk, chunk.rows++));
-    } catch (error) {
-      for (const stream of STREAMS) stream.rollBack();
-      events.poisonPills.push({ view, index, error });
-    }
+  const chunk: Chunk = { rows: 0, streams: NO_STREAMS, readAgain, views: null, ...more };
+  const poisonPills: ColumnarEvents['poisonPills'] = [];
+  let rows: ColumnarEvent[];
+  try {
+    rows = fill(chunk, views, null);
+  } catch {
+    for (const stream of STREAMS) stream.cutTo(0);
+    chunk.rows = 0;
+    rows = fill(chunk, views, poisonPills);
+    const without = new Set(poisonPills.map(({ index }) => index));
+    chunk.readAgain = () => readAgain().filter((_, index) => !without.has(index));
   }
   chunk.streams = new Streams(STREAMS);
-  return events;
+  return { rows, poisonPills };
+}
+
+/** Copies events into a chunk. One that cannot be read leaves nothing behind where those are noted; else it is thrown. */
+function fill(
+  chunk: Chunk,
+  views: readonly EncodedEvent[],
+  poisonPills: ColumnarEvents['poisonPills'] | null,
+): ColumnarEvent[] {
+  const rows: ColumnarEvent[] = [];
+  for (const [index, view] of views.entries()) {
+    if (poisonPills !== null) for (const stream of STREAMS) stream.savePosition();
+    try {
+      copyEvent(view, chunk);
+      rows.push(new ColumnarEvent(chunk, chunk.rows++));
+    } catch (error) {
+      if (poisonPills === null) throw error;
+      for (const stream of STREAMS) stream.rollBack();
+      poisonPills.push({ view, index, error });
+    }
+  }
+  return rows;
 }
 
 /** Rows as one block in ClickHouse's Native format, with the columns of EVENT_COLUMNS. */

@@ -3,22 +3,22 @@
 import { arrivalOf, TELLING, tellsArrival } from '#pipelines/visits/arrival.ts';
 import { visitKey } from '#pipelines/visits/visit_key.ts';
 import type { ColumnStream, NumberedTexts } from './native_format.ts';
-import { answer, ColumnTexts, type Span, TEXTS_MAX, type VisitorFacts } from './visitor_columns.ts';
+import { ColumnTexts, RecentAnswers, type Span, TEXTS_MAX, type VisitorFacts } from './visitor_columns.ts';
 
 export const VISIT_KEY = 'visit_key';
-/** Properties that stand nearer to each other are read at once. */
-const NEAR_BYTES = 512;
 const NUMBER_BYTES = Int32Array.BYTES_PER_ELEMENT;
 const [SLASH, QUESTION, HASH, QUOTE, BACKSLASH, AMPERSAND] = [0x2f, 0x3f, 0x23, 0x22, 0x5c, 0x26];
 /** Set in small letters. */
 const SMALL = 0x20;
 const BEGINS_TELLING: ReadonlySet<number> = new Set(TELLING.map((name) => name.charCodeAt(0)));
+const NO_TEXT: Span = { bytes: Buffer.alloc(0), start: 0, end: -1 };
+const NO_PAGE = [NO_TEXT, NO_TEXT, NO_TEXT];
 const ENDS_PATH: ReadonlySet<number | undefined> = new Set([QUESTION, HASH, BACKSLASH]);
 
 /** Texts of arrivals by their numbers, and the answers that were found. */
 export class VisitTexts {
   private readonly column = new ColumnTexts();
-  private readonly arrivals = new Map<string, number>();
+  private readonly recent = new RecentAnswers<number>();
 
   /** Whether the next chunk is to begin with none. */
   isFull(): boolean {
@@ -49,13 +49,13 @@ export class VisitTexts {
 
   private arrival({ hints }: VisitorFacts, domains: readonly string[]): number {
     const { page, referrer, source, medium, campaign } = hints;
-    const words = wordsOf(source, medium, campaign);
-    const isOfPage = mayTell(page) || (referrer.end >= 0 && !haveOneOrigin(page, referrer));
+    const isTold = mayTell(page);
+    const isOfPage = isTold || (referrer.end >= 0 && !haveOneOrigin(page, referrer));
     // Most events are of a visit that came by nothing but its first page.
-    if (!isOfPage && words === '') return 0;
-    const [address, from] = isOfPage ? [pageOf(page), originOf(referrer)] : ['', ''];
-    const known = isOfPage ? `${words}\n${address}\n${from}\n${domains.join()}` : words;
-    return answer(this.arrivals, known, () => {
+    if (!isOfPage && source.end < 0 && medium.end < 0 && campaign.end < 0) return 0;
+    const addresses = isOfPage ? [originIn(page), isTold ? queryIn(page) : NO_TEXT, originIn(referrer)] : NO_PAGE;
+    return this.recent.of([...addresses, source, medium, campaign], domains, () => {
+      const [address, from] = isOfPage ? [pageOf(page), originOf(referrer)] : ['', ''];
       const utm = { source: textOf(source), medium: textOf(medium), campaign: textOf(campaign) };
       return this.column.numberOf(arrivalOf({ page: address, referrer: from, utm, domains }));
     });
@@ -98,25 +98,6 @@ function haveOneOrigin(one: Span, other: Span): boolean {
   return true;
 }
 
-/** A text that is another where one of the words is, made of all between the first and the last; empty where there is none. */
-function wordsOf(...words: readonly Span[]): string {
-  let [start, end] = [Number.POSITIVE_INFINITY, -1];
-  let bytes: Buffer | null = null;
-  for (const word of words) {
-    if (word.end < 0) continue;
-    bytes = word.bytes;
-    start = Math.min(start, word.start);
-    end = Math.max(end, word.end);
-  }
-  if (bytes === null) return '';
-  let places = '';
-  for (const word of words) places += word.end < 0 ? '-,' : `${word.start - start},`;
-  if (end - start <= NEAR_BYTES && words.every((word) => word.end < 0 || word.bytes === bytes)) {
-    return places + bytes.toString('latin1', start, end);
-  }
-  return words.map((word) => (word.end < 0 ? '' : word.bytes.toString('latin1', word.start, word.end))).join('\n');
-}
-
 /** The text that JSON is; none of what is no text. */
 function textOf({ bytes, start, end }: Span): string {
   if (end < start || bytes[start] !== QUOTE) return '';
@@ -124,26 +105,37 @@ function textOf({ bytes, start, end }: Span): string {
   return inner.includes('\\') ? (JSON.parse(`"${inner}"`) as string) : inner;
 }
 
-/** An address up to its path, and with its query where that tells how somebody came. */
-function pageOf(span: Span): string {
-  const { bytes, end } = span;
-  let at = span.start;
+/** The query of an address and what follows it; all from the first escape on, where one comes before. */
+function queryIn({ bytes, start, end }: Span): Span {
+  let at = start;
   while (at < end && !ENDS_PATH.has(bytes[at])) at++;
-  const isWhole = bytes[at] === BACKSLASH && at < end;
-  if (isWhole) return textOf(span);
-  const query = bytes.toString('utf8', at, Math.max(at, end - 1));
-  return originOf(span) + (tellsArrival(query) ? query : '');
+  return { bytes, start: at, end: Math.max(at, end - 1) };
+}
+
+/** An address up to its path, and with its query where that tells how somebody came. */
+function pageOf(page: Span): string {
+  const { bytes, start, end } = queryIn(page);
+  if (start < end && bytes[start] === BACKSLASH) return textOf(page);
+  const query = bytes.toString('utf8', start, end);
+  return originOf(page) + (tellsArrival(query) ? query : '');
 }
 
 /** All before the third slash; the whole of an address that is written with escapes. */
-function originOf(span: Span): string {
-  const { bytes, start, end } = span;
-  if (end < start || bytes[start] !== QUOTE) return '';
+function originOf(address: Span): string {
+  const { bytes, start, end } = originIn(address);
+  if (end < start) return '';
+  return start === address.start ? textOf(address) : bytes.toString('latin1', start, end);
+}
+
+/** Where it is; with its quotes, where it is the whole. */
+function originIn(address: Span): Span {
+  const { bytes, start, end } = address;
+  if (end < start || bytes[start] !== QUOTE) return NO_TEXT;
   let slashes = 0;
   let at = start + 1;
   for (; at < end - 1; at++) {
-    if (bytes[at] === BACKSLASH) return textOf(span);
+    if (bytes[at] === BACKSLASH) return address;
     if (bytes[at] === QUESTION || (bytes[at] === SLASH && ++slashes === 3)) break;
   }
-  return bytes.toString('latin1', start + 1, at);
+  return { bytes, start: start + 1, end: at };
 }

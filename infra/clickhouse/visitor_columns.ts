@@ -99,10 +99,6 @@ export class VisitorFacts {
     putSpan(known, bytes, start, end);
     known.rank = rank;
   }
-
-  textOf(hint: Hint): string {
-    return textIn(this.hints[hint]);
-  }
 }
 
 const noText = (): Span => ({ bytes: Buffer.alloc(0), start: 0, end: -1 });
@@ -117,10 +113,10 @@ type Numbers = readonly number[];
 export class VisitorTexts {
   private readonly version: number;
   private readonly columns = VISITOR_COLUMNS.map(() => new ColumnTexts());
-  private readonly places = new Map<string, Numbers>();
-  private readonly devices = new Map<string, Numbers>();
-  private readonly languages = new Map<string, number>();
-  private readonly screens = new Map<string, number>();
+  private readonly places = new Answers<Numbers>();
+  private readonly devices = new Answers<Numbers>();
+  private readonly languages = new Answers<number>();
+  private readonly screens = new Answers<number>();
   private readonly locating: Locating;
 
   constructor(locating: Locating) {
@@ -146,7 +142,7 @@ export class VisitorTexts {
       for (let at = 0; at < VISITOR_COLUMNS.length; at++) to.int32(0);
       return false;
     }
-    const place = kept === 'none' ? NOWHERE : this.place(textIn(facts.address));
+    const place = (kept === 'none' ? null : this.places.ofSpan(facts.address, this.findPlace)) ?? NOWHERE;
     for (let at = 0; at < PLACES; at++) to.int32(kept === 'country' && at > 0 ? 0 : (place[at] as number));
     for (const number of device) to.int32(number);
     to.int32(this.language(facts));
@@ -154,34 +150,39 @@ export class VisitorTexts {
     return true;
   }
 
-  private place(address: string): Numbers {
-    if (address === '') return NOWHERE;
-    return answer(this.places, address, () => {
-      const place = this.locating.placeOf(address);
-      return place === null ? NOWHERE : this.numbers(0, [place.country, place.region, place.city]);
-    });
+  private readonly findPlace = (address: string): Numbers => {
+    const place = this.locating.placeOf(address);
+    return place === null ? NOWHERE : this.numbers(0, [place.country, place.region, place.city]);
+  };
+
+  private readonly findDevice = (userAgent: string): Numbers => this.numbersOf(deviceOf(userAgent));
+
+  private readonly findLanguage = (said: string): number => this.number(PLACES + DEVICES, languageOf(unquoted(said)));
+
+  private readonly findScreen = (said: string): number =>
+    this.number(PLACES + DEVICES + 1, screenClassOf(unquoted(said)));
+
+  private device({ userAgent, hints }: VisitorFacts): Numbers {
+    if (hints.type.end < 0) return this.devices.ofSpan(userAgent, this.findDevice) ?? NOTHING;
+    const [text, said] = [textIn(userAgent), unquoted(textIn(hints.type))];
+    if (text === '') return NOTHING;
+    return this.devices.of(`${said}\n${text}`, () => this.numbersOf(withHint(deviceOf(text), said)));
   }
 
-  private device(facts: VisitorFacts): Numbers {
-    const userAgent = textIn(facts.userAgent);
-    if (userAgent === '') return NOTHING;
-    const said = unquoted(facts.textOf('type'));
-    return answer(this.devices, said === '' ? userAgent : `${said}\n${userAgent}`, () => {
-      const { browser, browser_version, os, os_version, device_type }: Device = withHint(deviceOf(userAgent), said);
-      return this.numbers(PLACES, [browser, browser_version, os, os_version, device_type]);
-    });
+  private numbersOf({ browser, browser_version, os, os_version, device_type }: Device): Numbers {
+    return this.numbers(PLACES, [browser, browser_version, os, os_version, device_type]);
   }
 
-  private language(facts: VisitorFacts): number {
-    const said = facts.textOf('language') || (CONTEXT_LOCALE.exec(facts.textOf('context'))?.[1] ?? '');
-    if (said === '') return 0;
-    return answer(this.languages, said, () => this.number(PLACES + DEVICES, languageOf(unquoted(said))));
+  private language({ hints: { language, context } }: VisitorFacts): number {
+    if (language.end >= 0) return this.languages.ofSpan(language, this.findLanguage) ?? 0;
+    const said = CONTEXT_LOCALE.exec(textIn(context))?.[1];
+    return said === undefined ? 0 : this.languages.of(said, this.findLanguage);
   }
 
-  private screen(facts: VisitorFacts): number {
-    const said = facts.textOf('screen') || (CONTEXT_WIDTH.exec(facts.textOf('context'))?.[1] ?? '');
-    if (said === '') return 0;
-    return answer(this.screens, said, () => this.number(PLACES + DEVICES + 1, screenClassOf(unquoted(said))));
+  private screen({ hints: { screen, context } }: VisitorFacts): number {
+    if (screen.end >= 0) return this.screens.ofSpan(screen, this.findScreen) ?? 0;
+    const said = CONTEXT_WIDTH.exec(textIn(context))?.[1];
+    return said === undefined ? 0 : this.screens.of(said, this.findScreen);
   }
 
   private numbers(first: number, texts: readonly string[]): Numbers {
@@ -209,13 +210,81 @@ const CONTEXT_WIDTH = /"screen":\{[^{}]{0,200}?"width":(\d{1,6})/;
 /** The text of short JSON; a number as it is written. */
 const unquoted = (json: string): string => (json.startsWith('"') ? json.slice(1, -1) : json);
 
-export function answer<Answer>(known: Map<string, Answer>, question: string, find: () => Answer): Answer {
-  const before = known.get(question);
-  if (before !== undefined) return before;
-  const found = find();
-  if (known.size >= ANSWERS_MAX) known.clear();
-  known.set(question, found);
-  return found;
+const SLOTS = 2_048;
+/** So many bytes of a text say where it is looked for. */
+const SAMPLES = 16;
+
+interface RecentAnswer<Answer> {
+  /** The texts one behind the other, and where each ends. */
+  bytes: Buffer;
+  ends: readonly number[];
+  of: unknown;
+  answer: Answer;
+}
+
+/** What was found for texts a while ago, by their bytes, so that no texts are made of them: most are met again soon. */
+export class RecentAnswers<Answer> {
+  private readonly slots: (RecentAnswer<Answer> | undefined)[] = Array(SLOTS).fill(undefined);
+
+  /** @param of What else the answer depends on, the same object each time. */
+  of(spans: readonly Span[], of: unknown, find: () => Answer): Answer {
+    const slot = slotOf(spans);
+    const recent = this.slots[slot];
+    if (recent !== undefined && recent.of === of && areSame(recent, spans)) return recent.answer;
+    const answer = find();
+    const texts = spans.map(({ bytes, start, end }) => bytes.subarray(start, Math.max(start, end)));
+    let length = 0;
+    const ends = texts.map((text) => (length += text.length));
+    this.slots[slot] = { bytes: Buffer.concat(texts), ends, of, answer };
+    return answer;
+  }
+}
+
+function slotOf(spans: readonly Span[]): number {
+  let hash = 0;
+  for (const { bytes, start, end } of spans) {
+    const step = Math.max(1, Math.ceil((end - start) / SAMPLES));
+    hash = Math.imul(hash ^ (end - start), 0x01000193);
+    for (let at = start; at < end; at += step) hash = Math.imul(hash ^ (bytes[at] as number), 0x01000193);
+  }
+  return (hash ^ (hash >>> 15)) & (SLOTS - 1);
+}
+
+function areSame({ bytes, ends }: Pick<RecentAnswer<unknown>, 'bytes' | 'ends'>, spans: readonly Span[]): boolean {
+  let at = 0;
+  for (let span = 0; span < spans.length; span++) {
+    const { bytes: other, start, end } = spans[span] as Span;
+    const stop = ends[span] as number;
+    if (stop - at !== Math.max(0, end - start)) return false;
+    for (let from = start; at < stop; at++, from++) if (bytes[at] !== other[from]) return false;
+  }
+  return true;
+}
+
+/** What was found for texts, up to 50,000 of them. */
+class Answers<Answer> {
+  private readonly known = new Map<string, Answer>();
+  private readonly recent = new RecentAnswers<Answer>();
+
+  of(question: string, find: (question: string) => Answer): Answer {
+    const before = this.known.get(question);
+    if (before !== undefined) return before;
+    const found = find(question);
+    if (this.known.size >= ANSWERS_MAX) this.known.clear();
+    this.known.set(question, found);
+    return found;
+  }
+
+  /** Null where there is no text, or an empty one. */
+  ofSpan(span: Span, find: (question: string) => Answer): Answer | null {
+    return span.end <= span.start ? null : this.recent.of([span], null, () => this.of(textIn(span), find));
+  }
+}
+
+export function isSame(text: Buffer, bytes: Buffer, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let at = 0; at < text.length; at++) if (text[at] !== bytes[start + at]) return false;
+  return true;
 }
 
 /** Texts of a column by their numbers; that of the empty text is 0. */

@@ -35,7 +35,7 @@ export async function createCodec<T>(
   const ownId = await registry.idOf(topic, schema);
   return {
     encode: (value) => writeWire(ownId, type.toBuffer(value)),
-    decode: createReader(registry, type, ownId, newer, (reading, body) => readValue(type, reading, body) as T),
+    decode: createReader(registry, type, ownId, newer, (reading, body) => readValue(type, reading, body) as T).read,
   };
 }
 
@@ -47,7 +47,7 @@ export async function createEventBatchReader(registry: Registry, topic: string) 
   const schemaId = await registry.idOf(topic, 'event_batch');
   const toViews = (reading: Reading, body: Buffer): EncodedEvent[] =>
     readBatch(reading.resolver === null ? body : eventBatchType.toBuffer(readValue(eventBatchType, reading, body)));
-  return { schemaId, read: createReader(registry, eventBatchType, schemaId, 'waits', toViews) };
+  return { schemaId, ...createReader(registry, eventBatchType, schemaId, 'waits', toViews) };
 }
 
 /** Reads values of a type, whatever schema they were written by, or says why they cannot be read. @throws RegistryError */
@@ -56,8 +56,12 @@ function createReader<T>(
   type: AvroType,
   ownId: number,
   newer: Newer,
-  read: (reading: Reading, body: Buffer) => T,
-): (value: Buffer | null) => Promise<Decoded<T>> {
+  convert: (reading: Reading, body: Buffer) => T,
+): {
+  read(value: Buffer | null): Promise<Decoded<T>>;
+  /** Of a value that was read before. */
+  readAgain(value: Buffer | null): T;
+} {
   const known = new Map<number, Reading | UnreadableReason>([[ownId, { writer: type, resolver: null }]]);
 
   async function readingOf(id: number): Promise<Reading | UnreadableReason> {
@@ -78,18 +82,26 @@ function createReader<T>(
     return made;
   }
 
-  return async (value) => {
-    const wire = readWire(value);
-    if (!wire.ok) return { ok: false, reason: wire.code };
-    const reading = await readingOf(wire.schemaId);
-    if (typeof reading === 'string') return { ok: false, reason: reading };
-    try {
-      return { ok: true, value: read(reading, wire.body) };
-    } catch (error) {
-      // avsc throws plain errors if bytes do not match the type. Their message may quote the bytes, so it is dropped.
-      if (error instanceof Error) return { ok: false, reason: 'avro_malformed' };
-      throw error;
-    }
+  return {
+    async read(value) {
+      const wire = readWire(value);
+      if (!wire.ok) return { ok: false, reason: wire.code };
+      const reading = await readingOf(wire.schemaId);
+      if (typeof reading === 'string') return { ok: false, reason: reading };
+      try {
+        return { ok: true, value: convert(reading, wire.body) };
+      } catch (error) {
+        // avsc throws plain errors if bytes do not match the type. Their message may quote the bytes, so it is dropped.
+        if (error instanceof Error) return { ok: false, reason: 'avro_malformed' };
+        throw error;
+      }
+    },
+    readAgain(value) {
+      const wire = readWire(value);
+      const reading = wire.ok ? known.get(wire.schemaId) : undefined;
+      if (!wire.ok || typeof reading !== 'object') throw new Error('a value that was not read before');
+      return convert(reading, wire.body);
+    },
   };
 }
 

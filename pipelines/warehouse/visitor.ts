@@ -25,7 +25,7 @@ export const ALL_KEPT: KeptPlaces = { places: 'city', isCut: false, domains: [] 
 export function keptPlaces(
   site: (Pick<Site, 'visitor_places' | 'visitor_addresses'> & Partial<Pick<Site, 'domains'>>) | undefined,
 ): KeptPlaces {
-  const { domains = [] } = site ?? {};
+  const { domains = ALL_KEPT.domains } = site ?? {};
   if (site === undefined || (!site.visitor_places && !site.visitor_addresses && domains.length === 0)) return ALL_KEPT;
   const places = VISITOR_PLACES.find((one) => one === site.visitor_places) ?? ALL_KEPT.places;
   return { places, isCut: site.visitor_addresses === 'cut', domains };

@@ -33,18 +33,13 @@ test('bytes that are cut anywhere, or longer, are refused', () => {
 });
 
 test('an event that is refused harms no row before or behind it', () => {
-  const { rows, poisonPills } = columnarEvents(
-    [
-      ofSite('a'),
-      view({ eventBytes: eventBytes.subarray(0, -1) }),
-      ofSite('b'),
-      view({ coordinate: { partition: 2 ** 40, offset: 0, index: 0 } }),
-      ofSite('c'),
-    ],
-    testPhoneHmac,
-  );
+  const [a, b, c] = [ofSite('a'), ofSite('b'), ofSite('c')];
+  const cut = view({ eventBytes: eventBytes.subarray(0, -1) });
+  const views = [a, cut, b, view({ coordinate: { partition: 2 ** 40, offset: 0, index: 0 } }), c];
+  const { rows, poisonPills } = columnarEvents(views, testPhoneHmac, undefined, () => [...views]);
   expect(poisonPills.map(({ index }) => index)).toEqual([1, 3]);
-  expect(nativeBlock(rows)).toEqual(blockOf(ofSite('a'), ofSite('b'), ofSite('c')));
+  expect(nativeBlock(rows)).toEqual(blockOf(a, b, c));
+  expect(rows.map((row) => row.view)).toEqual([a, b, c]);
 });
 
 test('a flipped byte is refused or makes a row, and nothing else', () => {
