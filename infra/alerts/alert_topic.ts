@@ -1,9 +1,8 @@
 // What alerts were judged by and what fired, as their topic says.
 
 import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
-import { followTopic } from '#infra/kafka/follow_topic.ts';
+import { followFacts } from '#infra/kafka/follow_topic.ts';
 import { createKeyedProducer, type FencedProducer } from '#infra/kafka/producers.ts';
-import { readTopic } from '#infra/kafka/read_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createCodec } from '#infra/registry/codec.ts';
@@ -58,41 +57,25 @@ export async function followAlerts(
   onFatal: (error: unknown) => void,
 ) {
   const codec = await createCodec<AlertFact>(registry, TOPICS.alerts, 'alert_fact');
-  const all: AlertFacts = { states: new Map(), fired: new Map() };
-
-  async function apply(key: string, value: Buffer | null, { states, fired }: AlertFacts): Promise<void> {
-    const [kind = '', ...name] = key.split('/');
-    const place = name.join('/');
-    if (value === null) {
-      (kind === 'state' ? states : fired).delete(place);
-      return;
-    }
-    const decoded = await codec.decode(value);
-    if (!decoded.ok) return logger.error({ key, reason: decoded.reason }, 'skipping invalid alert record');
-    if (decoded.value.state !== null) states.set(place, decoded.value.state);
-    if (decoded.value.fired !== null) fired.set(place, decoded.value.fired);
-  }
-
   const encode = (fact: Partial<AlertFact>): Buffer => codec.encode({ state: null, fired: null, ...fact });
   const stateRecord = (state: AlertState) => ({ key: `state/${stateName(state)}`, value: encode({ state }) });
   const firedRecord = (fired: FiredAlert) => ({ key: `fired/${firedName(fired)}`, value: encode({ fired }) });
 
-  const following = await followTopic({
-    kafka: session.kafka,
-    topic: TOPICS.alerts,
-    groupPrefix: session.config.prefix,
-    onFatal,
-    onRecord: (key, value) => apply(key, value, all),
+  const { all, readNow, stop } = await followFacts<AlertFact, AlertFacts>({
+    ...{ session, topic: TOPICS.alerts, codec, logger, onFatal },
+    empty: () => ({ states: new Map(), fired: new Map() }),
+    apply({ states, fired }, key, fact) {
+      const [kind = '', ...name] = key.split('/');
+      const place = name.join('/');
+      if (fact === null) (kind === 'state' ? states : fired).delete(place);
+      if (fact?.state) states.set(place, fact.state);
+      if (fact?.fired) fired.set(place, fact.fired);
+    },
   });
   return {
     /** Kept current. */
     all: all as { states: ReadonlyMap<string, AlertState>; fired: ReadonlyMap<string, FiredAlert> },
-    /** What the topic holds at this moment, to its very end. */
-    async readNow(): Promise<AlertFacts> {
-      const found: AlertFacts = { states: new Map(), fired: new Map() };
-      await readTopic(session, TOPICS.alerts, ({ key, value }) => apply(key?.toString('utf8') ?? '', value, found));
-      return found;
-    },
+    readNow,
     /** Writes changes, all or none. */
     append(producer: FencedProducer, changes: AlertChanges): Promise<void> {
       const { states = [], fired = [], goneStates = [], goneFired = [] } = changes;
@@ -116,6 +99,6 @@ export async function followAlerts(
         await producer.stop();
       }
     },
-    stop: () => following.stop(),
+    stop,
   };
 }

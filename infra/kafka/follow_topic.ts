@@ -1,8 +1,10 @@
 import type { Kafka } from 'kafkajs';
 import { recoveryOf } from '#infra/errors.ts';
-import { withAdmin } from './client.ts';
+import type { Logger } from '#infra/log/logger.ts';
+import type { Codec } from '#infra/registry/codec.ts';
+import { type KafkaSession, withAdmin } from './client.ts';
 import { topicOffsets } from './offsets.ts';
-import { type ReadingAlone, readWithoutGroup } from './read_topic.ts';
+import { type ReadingAlone, readTopic, readWithoutGroup } from './read_topic.ts';
 
 export interface FollowOptions {
   kafka: Kafka;
@@ -101,6 +103,59 @@ export async function followTopic(options: FollowOptions): Promise<Following> {
     ...reading,
     isCurrent: () => caughtUp === crashes && pending.size === 0 && performance.now() - fetchedMs < SILENT_MS_MAX,
   };
+}
+
+interface FactOptions<Fact, Facts> {
+  session: KafkaSession;
+  topic: string;
+  codec: Pick<Codec<Fact>, 'decode'>;
+  logger: Logger;
+  onFatal(error: unknown): void;
+  /** What nothing is known in. */
+  empty(): Facts;
+  /** Takes over what a record says; null: what was under the key is gone. */
+  apply(facts: Facts, key: string, fact: Fact | null): void;
+  /** After a record of those that are followed. */
+  onApplied?(facts: Facts, key: string): void;
+}
+
+/** Follows what a compacted topic says by its keys. A record that cannot be read changes nothing and is logged. */
+export async function followFacts<Fact, Facts>(options: FactOptions<Fact, Facts>) {
+  const { session, topic, codec, logger, onFatal, empty, apply } = options;
+  const all = empty();
+
+  async function read(facts: Facts, key: string, value: Buffer | null): Promise<boolean> {
+    const decoded = value === null ? { ok: true as const, value: null } : await codec.decode(value);
+    if (decoded.ok) apply(facts, key, decoded.value);
+    else logger.error({ topic, key, reason: decoded.reason }, 'skipping invalid record');
+    return decoded.ok;
+  }
+
+  const { stop } = await followTopic({
+    ...{ kafka: session.kafka, topic, groupPrefix: session.config.prefix, onFatal },
+    async onRecord(key, value) {
+      if (await read(all, key, value)) options.onApplied?.(all, key);
+    },
+  });
+  return {
+    /** Kept current. */
+    all,
+    /** What the topic holds at this moment, to its very end. */
+    async readNow(): Promise<Facts> {
+      const facts = empty();
+      await readTopic(session, topic, async ({ key, value }) => {
+        await read(facts, key?.toString('utf8') ?? '', value);
+      });
+      return facts;
+    },
+    stop,
+  };
+}
+
+/** Has one fact by each key. */
+export function applyFact<Fact>(facts: Map<string, Fact>, key: string, fact: Fact | null): void {
+  if (fact === null) facts.delete(key);
+  else facts.set(key, fact);
 }
 
 /** The end of each partition that holds records. */

@@ -2,8 +2,7 @@ import type { Kafka, Producer } from 'kafkajs';
 import { createWatchdog } from '#infra/concurrency/time_limits.ts';
 import { COMPRESSION } from './client.ts';
 import { passes } from './consumer/group_consumer.ts';
-import { openLeaders } from './partition_leaders.ts';
-import { explicitPartitioner } from './producers.ts';
+import { explicitPartitioner, openLeaders } from './producers.ts';
 
 export interface SenderOptions {
   kafka: Kafka;

@@ -15,8 +15,7 @@ import { nameOf, type TopicPartition } from './consumer/partition_state.ts';
 import { createPoisonPillGuard } from './consumer/poison_pill_guard.ts';
 import { type OffsetLog, openOffsetLog } from './offset_log.ts';
 import { type Committed, createGroupOffsets, type GroupOffsets, openTopicIds } from './offsets.ts';
-import { openLeaders, type PartitionLeaders } from './partition_leaders.ts';
-import { explicitPartitioner } from './producers.ts';
+import { explicitPartitioner, openLeaders, type PartitionLeaders } from './producers.ts';
 import type { OutRecord } from './record.ts';
 
 /**

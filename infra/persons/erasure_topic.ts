@@ -1,9 +1,8 @@
 // Erasures as their topic says: who follows it drops events of persons who were erased.
 
 import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
-import { followTopic } from '#infra/kafka/follow_topic.ts';
+import { applyFact, followFacts } from '#infra/kafka/follow_topic.ts';
 import { createKeyedProducer } from '#infra/kafka/producers.ts';
-import { readTopic } from '#infra/kafka/read_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { createCodec } from '#infra/registry/codec.ts';
@@ -38,27 +37,11 @@ export async function followErasures(
 ) {
   const codec = await createCodec<Erasure>(registry, TOPICS.erasures, 'erasure');
   const list = createSuppressionList(secret);
-  const all = new Map<string, Erasure>();
-
-  async function apply(key: string, value: Buffer | null, into: Map<string, Erasure>): Promise<boolean> {
-    if (value === null) {
-      into.delete(key);
-      return true;
-    }
-    const decoded = await codec.decode(value);
-    if (decoded.ok) into.set(key, decoded.value);
-    else logger.error({ key, reason: decoded.reason }, 'skipping invalid erasure record');
-    return decoded.ok;
-  }
-
-  const following = await followTopic({
-    kafka: session.kafka,
-    topic: TOPICS.erasures,
-    groupPrefix: session.config.prefix,
-    onFatal,
-    async onRecord(key, value) {
-      if (await apply(key, value, all)) list.apply(key, all.get(key) ?? null);
-    },
+  const { all, readNow, stop } = await followFacts<Erasure, Map<string, Erasure>>({
+    ...{ session, topic: TOPICS.erasures, codec, logger, onFatal },
+    empty: () => new Map(),
+    apply: applyFact,
+    onApplied: (erasures, key) => list.apply(key, erasures.get(key) ?? null),
   });
   return {
     list,
@@ -66,14 +49,8 @@ export async function followErasures(
     /** By their ids; kept current. */
     all: all as ReadonlyMap<string, Erasure>,
     /** What the topic holds at this moment, to its very end, by their ids. */
-    async readNow(): Promise<Map<string, Erasure>> {
-      const found = new Map<string, Erasure>();
-      await readTopic(session, TOPICS.erasures, async ({ key, value }) => {
-        await apply(key?.toString('utf8') ?? '', value, found);
-      });
-      return found;
-    },
-    stop: () => following.stop(),
+    readNow,
+    stop,
   };
 }
 

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { KafkaSession } from '#infra/kafka/client.ts';
-import { followTopic } from '#infra/kafka/follow_topic.ts';
+import { applyFact, followFacts } from '#infra/kafka/follow_topic.ts';
 import { topicOffsets, topicOffsetsAt } from '#infra/kafka/offsets.ts';
 import type { PartitionRecords } from '#infra/kafka/producers.ts';
 import { readTopic } from '#infra/kafka/read_topic.ts';
@@ -26,36 +26,20 @@ export async function followReplays(
   onFatal: (error: unknown) => void,
 ) {
   const codec = await createCodec<ReplayProgress>(registry, TOPICS.replays, 'replay_progress', 'left_out');
-  const states = new Map<string, ReplayProgress>();
-
-  async function apply(into: Map<string, ReplayProgress>, key: string, value: Buffer | null): Promise<void> {
-    if (value === null) return void into.delete(key);
-    const decoded = await codec.decode(value);
-    if (decoded.ok) into.set(key, decoded.value);
-    else logger.error({ key, reason: decoded.reason }, 'skipping invalid replay progress record');
-  }
-
-  const following = await followTopic({
-    kafka: session.kafka,
-    topic: TOPICS.replays,
-    groupPrefix: session.config.prefix,
-    onFatal,
-    onRecord: (key, value) => apply(states, key, value),
+  const { all, readNow, stop } = await followFacts<ReplayProgress, Map<string, ReplayProgress>>({
+    ...{ session, topic: TOPICS.replays, codec, logger, onFatal },
+    empty: () => new Map(),
+    apply: applyFact,
   });
-  /** What the topic holds at this moment, to its very end, by replay id. */
-  async function readAllNow(): Promise<Map<string, ReplayProgress>> {
-    const found = new Map<string, ReplayProgress>();
-    await readTopic(session, TOPICS.replays, ({ key, value }) => apply(found, key?.toString('utf8') ?? '', value));
-    return found;
-  }
   return {
     /** By replay id; kept current. */
-    states: states as ReadonlyMap<string, ReplayProgress>,
+    states: all as ReadonlyMap<string, ReplayProgress>,
     codec,
-    readAllNow,
+    /** What the topic holds at this moment, to its very end, by replay id. */
+    readAllNow: readNow,
     /** What the topic holds at this moment of one replay. */
-    readNow: async (replayId: string): Promise<ReplayProgress | undefined> => (await readAllNow()).get(replayId),
-    stop: () => following.stop(),
+    readNow: async (replayId: string): Promise<ReplayProgress | undefined> => (await readNow()).get(replayId),
+    stop,
   };
 }
 

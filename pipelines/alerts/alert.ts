@@ -5,25 +5,22 @@ import { closed } from '#pipelines/analytics/filters.ts';
 import { eventNames, filterProblems } from '#pipelines/analytics/question.ts';
 import { type TrendsQuery, trendsProblems, trendsShape } from '#pipelines/analytics/trends/query.ts';
 import { ID_PATTERN, type Problem, problem, unless } from '#pipelines/settings/problems.ts';
+import {
+  AGAINST,
+  ALERT_KINDS,
+  type AlertKind,
+  CONDITIONS,
+  comparisonsOf,
+  INTERVALS,
+  intervalsOf,
+  isOfIntervals,
+} from './alert_kinds.ts';
 
 export const ALERTS_MAX = 50;
 const CHANNELS_MAX = 5;
 const GRACE_MINUTES = 10;
 const GRACE_MINUTES_MAX = 1_440;
 const RECOVER_AFTER_MAX = 24;
-
-/**
- * `question`: a figure of trends. The others are of the service itself: the share of events that were rejected, or that have an
- * identifier to match people by; a destination that does not deliver; the share of the account's month that is used.
- */
-const ALERT_KINDS = ['question', 'rejected_share', 'match_quality', 'destination_failing', 'allowance'] as const;
-export type AlertKind = (typeof ALERT_KINDS)[number];
-
-/** Kinds that are figures of intervals; the others are looked at every few minutes. */
-export const isOfIntervals = (kind: AlertKind): boolean => kind !== 'destination_failing' && kind !== 'allowance';
-
-const AGAINST = ['previous', 'day', 'week', 'year'] as const;
-export type Against = (typeof AGAINST)[number];
 
 const atLeast = Type.Optional(
   Type.Integer({
@@ -88,9 +85,7 @@ const alertFields = {
   destination: Type.Optional(
     Type.String({ pattern: ID_PATTERN.source, description: 'Of destination_failing; left out: any of the site' }),
   ),
-  interval: Type.Optional(
-    Type.Enum(['hour', 'day', 'week', 'month'], { description: "By the site's calendar; not of states" }),
-  ),
+  interval: Type.Optional(Type.Enum([...INTERVALS], { description: "By the site's calendar; not of states" })),
   condition: conditionShape,
   grace_minutes: Type.Integer({
     minimum: 0,
@@ -168,22 +163,6 @@ export function filledAlert(input: AlertInput, shown: (channel: ChannelInput) =>
   };
 }
 
-const CONDITIONS: Readonly<Record<AlertKind, readonly Condition['is'][]>> = {
-  question: ['above', 'below', 'rose', 'fell', 'no_data'],
-  rejected_share: ['above', 'rose'],
-  match_quality: ['below', 'fell'],
-  destination_failing: ['failing'],
-  allowance: ['above'],
-};
-
-/** With what an interval can be compared. */
-const COMPARABLE: Readonly<Record<NonNullable<Alert['interval']>, readonly Against[]>> = {
-  hour: ['previous', 'day', 'week'],
-  day: ['previous', 'week', 'year'],
-  week: ['previous', 'year'],
-  month: ['previous', 'year'],
-};
-
 /** What of an alert no schema can say. */
 export function alertProblems(
   alert: Omit<AlertInput, 'channels'> & { channels: readonly { id: string }[] },
@@ -205,7 +184,7 @@ export function alertProblems(
     ),
     ...againstProblems(alert),
     ...unless(
-      kind !== 'rejected_share' || interval === undefined || interval === 'hour' || interval === 'day',
+      interval === undefined || intervalsOf(kind).includes(interval),
       'field_malformed',
       'interval',
       'must be hour or day, as rejected events are counted for a week',
@@ -229,8 +208,7 @@ function againstProblems({
   interval,
 }: Pick<AlertInput, 'kind' | 'condition' | 'interval'>): Problem[] {
   if (!('against' in condition) || interval === undefined) return [];
-  // Rejected events are counted for a week alone.
-  const possible: readonly Against[] = kind === 'rejected_share' ? ['previous'] : COMPARABLE[interval];
+  const possible = comparisonsOf(kind, interval);
   return unless(
     possible.includes(condition.against),
     'field_malformed',

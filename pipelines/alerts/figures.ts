@@ -8,9 +8,10 @@ import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendRow, TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { trends } from '#pipelines/analytics/trends/sql.ts';
 import { type Calendar, wallMs } from '#pipelines/settings/calendar.ts';
-import type { Against, Alert } from './alert.ts';
+import { DAY_MS } from '../settings/calendar.ts';
+import type { Alert } from './alert.ts';
+import type { Against } from './alert_kinds.ts';
 import type { Figure } from './judge.ts';
-import { DAY_MS } from './local_time.ts';
 
 const HOUR_MS = 3_600_000;
 /** The longest that an interval may be, where clocks change too. */

@@ -1,8 +1,8 @@
 // What channels are told, for people and for programs.
 
 import type { FiredAlert } from '#schemas/records.ts';
+import { localText } from '../settings/calendar.ts';
 import type { Condition } from './alert.ts';
-import { localText } from './local_time.ts';
 
 /** Where a message is from, and where to look further. */
 export interface MessageContext {

@@ -1,9 +1,9 @@
 // Who is told of what fired, and when: each channel once, tried again while it does not take it, until that is given up.
 
 import type { AlertSend, FiredAlert } from '#schemas/records.ts';
+import { isWithin } from '../settings/calendar.ts';
 import type { Alert } from './alert.ts';
 import type { Firing } from './judge.ts';
-import { isWithin } from './local_time.ts';
 
 const FIRST_WAIT_MS = 10_000;
 const WAIT_MS_MAX = 600_000;

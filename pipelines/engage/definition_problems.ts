@@ -2,6 +2,7 @@
 
 import { type Static, type TObject, Type } from 'typebox';
 import { isPlainText, isReservedName, type Problem, problem, unless } from '#pipelines/settings/problems.ts';
+import { shownTextNames } from './content.ts';
 import {
   addressText,
   COMMON_FIELDS,
@@ -12,7 +13,6 @@ import {
   shownText,
 } from './definition_fields.ts';
 import { type Form, formProblems, formSchema } from './form.ts';
-import { shownTextNames } from './shown_texts.ts';
 import { type Survey, surveyProblems, surveySchema } from './survey.ts';
 
 export interface Definitions {

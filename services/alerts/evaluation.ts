@@ -2,11 +2,11 @@
 
 import { stateName } from '#infra/alerts/alert_topic.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { isOfIntervals } from '#pipelines/alerts/alert.ts';
+import { isOfIntervals } from '#pipelines/alerts/alert_kinds.ts';
 import { type Figure, judge, newState } from '#pipelines/alerts/judge.ts';
-import { intervalName } from '#pipelines/alerts/local_time.ts';
 import { firedAlert, outlived } from '#pipelines/alerts/sends.ts';
 import { allAlerts, type SiteAlert } from '#pipelines/alerts/site_alerts.ts';
+import { intervalName } from '#pipelines/settings/calendar.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { AlertState, FiredAlert } from '#schemas/records.ts';
 import type { AlertLog } from './alert_log.ts';

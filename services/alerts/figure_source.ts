@@ -1,7 +1,10 @@
-// Where figures of alerts come from: trends, rejected events, outcomes of deliveries and the month's use.
+// Where figures of alerts come from: trends, rejected events, outcomes of deliveries and the month's use; and whether events that had
+// come by a time are stored: figures of an interval are wrong for as long as some are under way.
 
 import { WarehouseError } from '#infra/clickhouse/client.ts';
 import { QueryCancelledError, QueryPatternError, QueryTooHeavyError } from '#infra/clickhouse/queries/select_rows.ts';
+import type { KafkaSession } from '#infra/kafka/client.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
 import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { RejectionRecord } from '#infra/redis/edge_reports.ts';
 import { figuresOf, questionOf, statementOf } from '#pipelines/alerts/figures.ts';
@@ -13,6 +16,7 @@ import type { TrendRow } from '#pipelines/analytics/trends/query.ts';
 import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/retry_topics.ts';
 import { rejectionCounts } from '#pipelines/ingestion_warnings/warnings.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
+import { createStoredMark } from '#services/stage/stored_mark.ts';
 import type { FigureSource, Found } from './evaluation.ts';
 
 interface SourceParts {
@@ -132,4 +136,27 @@ function failed(error: unknown, onFailure: (error: unknown) => void): Extract<Fo
   const isAway = error instanceof WarehouseError || error instanceof RedisUnavailableError;
   // One alert that cannot be judged must not hold up the others.
   return isAway ? unknown('query_unavailable') : { ok: false, problem: 'internal', isLasting: true };
+}
+
+/** What events pass through, in its order. */
+const WAY = [
+  ['dedup', [TOPICS.raw]],
+  ['identity', [TOPICS.unique]],
+  ['warehouse', [TOPICS.identified]],
+] as const;
+const LOOK_MS = 1_000;
+
+/** Follows marks along the way of events, one after the other, and only while somebody asks. */
+export function createStoredEvents(session: KafkaSession, nowMs: () => number) {
+  const advance = createStoredMark(session, WAY, nowMs);
+  let storedToMs = Number.NEGATIVE_INFINITY;
+  let lookedMs = Number.NEGATIVE_INFINITY;
+  return async (byMs: number): Promise<boolean> => {
+    if (storedToMs >= byMs) return true;
+    if (nowMs() - lookedMs < LOOK_MS) return false;
+    lookedMs = nowMs();
+    const mark = await advance();
+    if (mark.isStored) storedToMs = mark.beganMs;
+    return storedToMs >= byMs;
+  };
 }

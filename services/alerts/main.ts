@@ -14,10 +14,9 @@ import { openRedis, openSecondaryRedis, openSettings, runProcess } from '#servic
 import { joinLeaderElection } from '#services/stage/stage.ts';
 import { openAlertLog } from './alert_log.ts';
 import { createEvaluation } from './evaluation.ts';
-import { createFigureSource } from './figure_source.ts';
+import { createFigureSource, createStoredEvents } from './figure_source.ts';
 import { runAlerts } from './runner.ts';
 import { createTell, sendDue } from './sending.ts';
-import { createStoredEvents } from './stored_events.ts';
 
 /** Settings and figures of ClickHouse and Redis -> states and firings on the topic alerts -> webhooks, Slack and e-mail. */
 runProcess('alerts', alertsConfig, async (runtime, config) => {

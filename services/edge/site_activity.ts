@@ -227,7 +227,8 @@ export function createTagHealth({ table, note, nowMs }: TagHealthOptions) {
   };
 }
 
-const noteNothing = (): void => undefined;
+/** Where nothing of a request is to be noted. */
+export const noteNothing = (): void => undefined;
 
 /** The ids of a site's event definitions, read once for each state of the settings. */
 function knownDefinitions(table: SettingsTable): (siteId: string) => ReadonlySet<string> {

@@ -11,7 +11,7 @@ import { endScram, otherMechanism, type ScramMechanism, scramMechanisms, setScra
 import { createLogger } from '#infra/log/logger.ts';
 import { createRedis } from '#infra/redis/connection.ts';
 import * as redis from '#infra/redis/passwords.ts';
-import { serversOf } from '#infra/redis/replicas.ts';
+import { serversOf } from '#infra/redis/passwords.ts';
 import { asLogin } from '#infra/rights/logins.ts';
 
 /** Passwords by user. */

@@ -7,9 +7,8 @@ import { StageFailedError } from '#infra/errors.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { consume } from '#infra/kafka/consumer/consume.ts';
 import type { Consumption } from '#infra/kafka/consumer/consumption.ts';
-import { LAG_INTERVAL_MS, watchLag } from '#infra/kafka/consumer/lag_watch.ts';
+import { createProgressWatch, LAG_INTERVAL_MS, watchLag } from '#infra/kafka/consumer/lag_watch.ts';
 import { nameOf } from '#infra/kafka/consumer/partition_state.ts';
-import { createProgressWatch } from '#infra/kafka/consumer/progress_watch.ts';
 import { type Runtime, runProcess } from './runtime.ts';
 
 /**

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createRedis, type Redis } from '#infra/redis/connection.ts';
 import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { createRebuildableIndex } from '#infra/redis/indexes/rebuildable_index.ts';
-import type { DedupKey } from '#pipelines/dedup/claim.ts';
+import type { DedupKey } from '#pipelines/dedup/dedup.ts';
 import { BUCKET_CHARS, claim, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useRedisCluster } from '#test/harness/own_cluster.ts';

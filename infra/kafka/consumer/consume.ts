@@ -8,6 +8,7 @@ import { PartitionLostError, recoveryOf, StageFailedError } from '#infra/errors.
 import type { OutOfRange } from '../kafkajs_patches/group_patches.ts';
 import type { ConsumeOptions, Consumption, Deferral, InBatch, OffsetCommit } from './consumption.ts';
 import { type Committer, createCommitter, createGroupConsumer, runConsumer, watchForStall } from './group_consumer.ts';
+import type { PartitionProgress } from './lag_watch.ts';
 import { createLinger, type Linger } from './linger.ts';
 import {
   createSlot,
@@ -21,7 +22,6 @@ import {
   takeWaiting,
   toFetched,
 } from './partition_state.ts';
-import type { PartitionProgress } from './progress_watch.ts';
 
 /**
  * Reads topics as a member of a group, handing each partition's batches to the handlers one after the other.

@@ -3,8 +3,8 @@
 import type { Kafka } from 'kafkajs';
 import type { Logger } from '#infra/log/logger.ts';
 import type { InRecord } from '../record.ts';
+import type { PartitionProgress } from './lag_watch.ts';
 import type { TopicPartition } from './partition_state.ts';
-import type { PartitionProgress } from './progress_watch.ts';
 
 export interface OffsetCommit extends TopicPartition {
   offset: number;

@@ -1,6 +1,6 @@
 // The index of event ids seen, packed into small hashes.
 
-import type { DedupKey, StoredKey } from '#pipelines/dedup/claim.ts';
+import type { DedupKey, StoredKey } from '#pipelines/dedup/dedup.ts';
 import { createIndexScript, unlinkWhere } from '../client.ts';
 import type { Redis } from '../connection.ts';
 import { createIndexEpoch, resumeRebuild } from './index_epoch.ts';

@@ -1,6 +1,5 @@
 // What is told of a visit, and by which text of its events.
-import { ARRIVAL_PARTS, type ArrivalPart } from '#pipelines/visits/arrival.ts';
-import type { Channel } from '#pipelines/visits/channels.ts';
+import { ARRIVAL_PARTS, type ArrivalPart, type Channel } from '#pipelines/visits/arrival.ts';
 
 /** What of its first event that says something a visit is known by. */
 export const ENTRY_COLUMNS = [

@@ -17,7 +17,7 @@ import {
   UsageError,
 } from '../command.ts';
 import { readCount, readObject, readText } from '../read.ts';
-import { createBucketInbox, readBucketAddress } from './bucket_inbox.ts';
+import { createBucketInbox, readBucketAddress } from './bucket.ts';
 import { httpEdge } from './edge_client.ts';
 import {
   type Imported,
@@ -36,9 +36,8 @@ import {
   type WantedMapping,
 } from './mapping.ts';
 import type { Counts } from './progress.ts';
-import type { Decimal } from './read_number.ts';
 import { ENCODINGS, type Encoding, FORMATS, type Format, fileVersion, readForm, type WantedForm } from './read_rows.ts';
-import { DATE_FORMS, type DateForm } from './read_time.ts';
+import { DATE_FORMS, type DateForm, type Decimal } from './read_values.ts';
 import { maskedEvent } from './row_event.ts';
 import { watchFolder } from './watch_folder.ts';
 

@@ -1,8 +1,7 @@
 // Which columns of a file become which fields of an event: what was typed, what a mapping file says, and what usual names tell.
 
 import { UsageError } from '../command.ts';
-import type { Decimal } from './read_number.ts';
-import { DATE_FORMS, type DateForm } from './read_time.ts';
+import { DATE_FORMS, type DateForm, type Decimal } from './read_values.ts';
 
 /** What is done with an amount below zero: a purchase of less than nothing is a refund, or was meant so. */
 export const NEGATIVES = ['error', 'refund', 'keep'] as const;

@@ -2,8 +2,7 @@
 
 import { v5 as uuidv5 } from 'uuid';
 import type { MappedField, Mapping } from './mapping.ts';
-import { type NumberProblem, readNumber } from './read_number.ts';
-import { readTime, type TimeProblem, type ZoneOffset } from './read_time.ts';
+import { type NumberProblem, readNumber, readTime, type TimeProblem, type ZoneOffset } from './read_values.ts';
 
 /** What a cell holds: a text, or with JSON also a number or a truth value. */
 export type Cell = string | number | boolean;

@@ -14,10 +14,9 @@ import {
   respondShape,
   trackShape,
 } from '#pipelines/engage/engage_request.ts';
-import { issueEngageToken, nonceOf, type TokenCheck } from '#pipelines/engage/engage_token.ts';
 import { missingAnswer } from '#pipelines/engage/next_question.ts';
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
-import { judgeAnswers, type SpamReason } from '#pipelines/engage/spam.ts';
+import { issueEngageToken, judgeAnswers, nonceOf, type SpamReason, type TokenCheck } from '#pipelines/engage/spam.ts';
 import type { Survey } from '#pipelines/engage/survey.ts';
 import { itemName, type SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import type { Site } from '#schemas/setting.ts';

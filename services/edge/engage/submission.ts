@@ -15,25 +15,23 @@ import {
   type RequestRead,
   type SentVisitor,
 } from '#pipelines/engage/engage_request.ts';
+import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import {
   AHEAD_MS,
   type Challenge,
   checkEngageToken,
+  coreOfText,
   isSolved,
+  judgeAmongOthers,
   makeChallenge,
   nonceOf,
   OLD_TOKEN_MS,
-  TOKEN_MS,
-  type TokenCheck,
-} from '#pipelines/engage/engage_token.ts';
-import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
-import {
-  coreOfText,
-  judgeAmongOthers,
   readableText,
   type SpamCounts,
   type SpamReason,
   type SpamVerdict,
+  TOKEN_MS,
+  type TokenCheck,
 } from '#pipelines/engage/spam.ts';
 import type { ItemName } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';

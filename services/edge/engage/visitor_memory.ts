@@ -7,6 +7,7 @@ import type { SpamCounts, SpamReason } from '#pipelines/engage/spam.ts';
 import type { EngageMemory } from '#pipelines/engage/visitor_memory.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Event } from '#schemas/event.ts';
+import { noteNothing } from '../site_activity.ts';
 
 /** What visitors saw and did, where Redis may be away. */
 export interface EngageMemories {
@@ -106,8 +107,6 @@ export function createAudienceNotes(
     };
   };
 }
-
-const noteNothing = (): void => undefined;
 
 function isWithin({ mode, timestamp, received_at }: Event, days: number | undefined): boolean {
   return days !== undefined && mode === 'online' && received_at - timestamp < days * DAY_MS;

@@ -1,9 +1,20 @@
 import type { ControlClient } from '#services/control_api/client.ts';
 import { renderNumber } from '#services/stage/terminal.ts';
 import type { ReadyFile } from '../start/screen.ts';
-import { compare, countDiffering, drawSummary, type Expected, type Findings } from './compare.ts';
+import {
+  askFunnel,
+  askStored,
+  compare,
+  countDiffering,
+  createDeliveryReader,
+  DESTINATIONS,
+  drawSummary,
+  dueIds,
+  type Expected,
+  type Findings,
+  type Scope,
+} from './compare.ts';
 import { DemoError, type DemoOptions } from './config.ts';
-import { askFunnel, askStored, createDeliveryReader, DESTINATIONS, dueIds, type Scope } from './read_results.ts';
 import { type RequestOutcome, sendAll } from './send_requests.ts';
 import { SITE_SLOTS, type SiteSlot } from './world/demo_event.ts';
 import type { World } from './world/demo_world.ts';

@@ -30,7 +30,6 @@ import {
   startCounts,
 } from './config.ts';
 import { DEMO_DESTINATIONS, ensureDemo, ensureShopPages } from './demo_settings.ts';
-import { rotateLogs } from './log_files.ts';
 import {
   alertsSpec,
   controlSpec,
@@ -55,7 +54,7 @@ import {
   watchStart,
   writeReadyFile,
 } from './screen.ts';
-import { createSupervisor, type ProcessSpec, type Supervisor } from './supervisor.ts';
+import { createSupervisor, type ProcessSpec, rotateLogs, type Supervisor } from './supervisor.ts';
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const HOST = '127.0.0.1';

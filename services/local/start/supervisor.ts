@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, readdirSync, statSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
@@ -197,4 +197,20 @@ async function end(child: ChildProcess | null): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
   await gone;
   clearTimeout(timer);
+}
+
+/** Of one log; with the one before it twice as much. */
+const LOG_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * Moves the lines of each log that has become too large to a second file beside it, in place of those that were there. What
+ * writes it goes on, as it only appends; a line that is written in this very moment may be lost.
+ */
+export function rotateLogs(folder: string, bytesMax = LOG_BYTES_MAX): void {
+  for (const name of readdirSync(folder).filter((one) => one.endsWith('.log'))) {
+    const path = join(folder, name);
+    if (statSync(path).size <= bytesMax) continue;
+    copyFileSync(path, `${path}.1`);
+    truncateSync(path);
+  }
 }

@@ -6,7 +6,7 @@ import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { createControlClient, httpTransport } from '#services/control_api/client.ts';
 import type { AccountItem } from '#services/control_api/sites.ts';
-import { askFunnel, askStored } from '#services/local/demo/read_results.ts';
+import { askFunnel, askStored } from '#services/local/demo/compare.ts';
 import { sendAll } from '#services/local/demo/send_requests.ts';
 import { FUNNEL_STEPS, FUNNEL_WINDOW_MS, resolvePeople } from '#services/local/demo/world/day_ledger.ts';
 import { createWorld, type World } from '#services/local/demo/world/demo_world.ts';

@@ -1,4 +1,4 @@
-import type { DedupStore } from '#pipelines/dedup/claim.ts';
+import type { DedupStore } from '#pipelines/dedup/dedup.ts';
 
 /** Claims of one process, for tests that need no Redis. */
 export function createMemoryClaims(windowMs: number, clock: () => number = () => 0): DedupStore {

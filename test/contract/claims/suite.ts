@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type DedupKey, type DedupStore, dedupKey } from '#pipelines/dedup/claim.ts';
+import { type DedupKey, type DedupStore, dedupKey } from '#pipelines/dedup/dedup.ts';
 import { cases } from '#test/harness/environment.ts';
 
 export const DAY_MS = 86_400_000;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import { createRedis, type Redis } from '#infra/redis/connection.ts';
 import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
-import { dedupKey } from '#pipelines/dedup/claim.ts';
+import { dedupKey } from '#pipelines/dedup/dedup.ts';
 import { quiet } from '#test/harness/kafka.ts';
 import { useOwnParts } from '#test/harness/own_parts.ts';
 import { beginIncarnation } from '#test/harness/redis.ts';

@@ -10,7 +10,7 @@ import {
 } from '#infra/redelivery/dead_letter_store.ts';
 import { createDedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import { dedupKey } from '#pipelines/dedup/claim.ts';
+import { dedupKey } from '#pipelines/dedup/dedup.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import {
   createDeadLetter,

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest';
-import { intervalName, isWithin, localText } from '#pipelines/alerts/local_time.ts';
-import { wallMs } from '#pipelines/settings/calendar.ts';
+import { intervalName, isWithin, localText, wallMs } from '#pipelines/settings/calendar.ts';
 
 const BRUSSELS = { timeZone: 'Europe/Brussels', weekStart: 'monday' } as const;
 const utc = (text: string): number => Date.parse(`${text}Z`);

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { dedupKey, positionOfKey } from '#pipelines/dedup/claim.ts';
-import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
+import { dedupKey, deduplicate, positionOfKey, type RawEntry } from '#pipelines/dedup/dedup.ts';
 import { createMemoryClaims } from '#test/contract/claims/memory_claims.ts';
 
 const NOW_MS = Date.UTC(2026, 9, 1);

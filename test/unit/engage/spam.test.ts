@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkEngageToken, isSolved, issueEngageToken, makeChallenge } from '#pipelines/engage/engage_token.ts';
+import { checkEngageToken, isSolved, issueEngageToken, makeChallenge } from '#pipelines/engage/spam.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const SECRET = Buffer.alloc(32, 7);

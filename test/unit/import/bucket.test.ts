@@ -5,10 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
-import { createBucketInbox, readBucketAddress } from '#services/cli/import/bucket_inbox.ts';
+import { type Bucket, createBucketInbox, readBucketAddress, signedHeaders } from '#services/cli/import/bucket.ts';
 import { SendError } from '#services/cli/import/edge_client.ts';
 import { noCounts } from '#services/cli/import/progress.ts';
-import { type Bucket, signedHeaders } from '#services/cli/import/s3_client.ts';
 import { watchFolder } from '#services/cli/import/watch_folder.ts';
 
 const CREDENTIALS = {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
+import { openSeenRows } from '#services/cli/import/import_file.ts';
 import { resolveMapping, type WantedMapping } from '#services/cli/import/mapping.ts';
-import { createZoneOffsets } from '#services/cli/import/read_time.ts';
+import { createZoneOffsets } from '#services/cli/import/read_values.ts';
 import {
   type Cell,
   type Cells,
@@ -10,7 +11,6 @@ import {
   type OutgoingEvent,
   rowEvent,
 } from '#services/cli/import/row_event.ts';
-import { openSeenRows } from '#services/cli/import/seen_rows.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 27, 12);

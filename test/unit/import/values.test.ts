@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { type Decimal, readNumber } from '#services/cli/import/read_number.ts';
-import { createZoneOffsets, type DateForm, readTime } from '#services/cli/import/read_time.ts';
+import {
+  createZoneOffsets,
+  type DateForm,
+  type Decimal,
+  readNumber,
+  readTime,
+} from '#services/cli/import/read_values.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 function numberOf(text: string, decimal: Decimal = 'auto'): number | string {

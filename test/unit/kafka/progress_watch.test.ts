@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createProgressWatch, type PartitionProgress } from '#infra/kafka/consumer/progress_watch.ts';
+import { createProgressWatch, type PartitionProgress } from '#infra/kafka/consumer/lag_watch.ts';
 
 const AT = { topic: 'events.raw', partition: 3 };
 const LOOKS_MAX = 3;

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Server } from '#infra/redis/connection.ts';
-import { passwordCounts, refuseOpenUsers, refuseUnchangeable, saveUsers } from '#infra/redis/passwords.ts';
-import { peersIn } from '#infra/redis/replicas.ts';
+import { passwordCounts, peersIn, refuseOpenUsers, refuseUnchangeable, saveUsers } from '#infra/redis/passwords.ts';
 
 const WITHOUT_FILE = 'ERR This Redis instance is not configured to use an ACL file. You may want to specify users';
 

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { DedupStore } from '#pipelines/dedup/claim.ts';
-import { deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
+import { type DedupStore, deduplicate, type RawEntry } from '#pipelines/dedup/dedup.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { createMemoryClaims } from '#test/contract/claims/memory_claims.ts';

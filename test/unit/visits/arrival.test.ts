@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { type ArrivalFacts, arrivalOf, siteOf } from '#pipelines/visits/arrival.ts';
-import { channelOf } from '#pipelines/visits/channels.ts';
+import { type ArrivalFacts, arrivalOf, channelOf, siteOf } from '#pipelines/visits/arrival.ts';
 
 const SHOP = 'https://www.shop.example/';
 

@@ -12,10 +12,10 @@ import {
   orderId,
   playSession,
   type SessionPlan,
+  STOREFRONTS,
   type Visitor,
   write,
 } from './shopping_session.ts';
-import { STOREFRONTS } from './storefronts.ts';
 
 /** A session's events and the device that sent them; null for what no browser sent. */
 export interface Outing {

@@ -12,8 +12,7 @@ import type {
 import type { Outing } from './demo_visitor.ts';
 import { CRAWLERS, type Device, distinctId, drawDevice } from './people.ts';
 import { type Random, randomFor } from './random.ts';
-import { type Day, ORDER_EVENT, playSession, type Visitor } from './shopping_session.ts';
-import { STOREFRONTS } from './storefronts.ts';
+import { type Day, ORDER_EVENT, playSession, STOREFRONTS, type Visitor } from './shopping_session.ts';
 
 const RESEND_SHARE = 0.05;
 const SERVER_COPY_SHARE = 0.6;

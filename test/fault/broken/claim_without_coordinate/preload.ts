@@ -1,3 +1,3 @@
 import { replaceModule } from '../replace.ts';
 
-replaceModule('pipelines/dedup/claim.ts', new URL('./claim.ts', import.meta.url));
+replaceModule('pipelines/dedup/dedup.ts', new URL('./claim.ts', import.meta.url));

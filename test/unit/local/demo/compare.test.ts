@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { compare, countDiffering, type Expected, type Findings } from '#services/local/demo/compare.ts';
-import { type Delivery, type DestinationName, dueIds } from '#services/local/demo/read_results.ts';
+import {
+  compare,
+  countDiffering,
+  type Delivery,
+  type DestinationName,
+  dueIds,
+  type Expected,
+  type Findings,
+} from '#services/local/demo/compare.ts';
 import { judge } from '#services/local/demo/send_requests.ts';
 import { SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/demo_event.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createDeliveryReader } from '#services/local/demo/read_results.ts';
+import { createDeliveryReader } from '#services/local/demo/compare.ts';
 import { type Standin, startPlatform } from '#services/local/platforms/standin.ts';
 
 let standin: Standin | null = null;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dueIds } from '#services/local/demo/read_results.ts';
+import { dueIds } from '#services/local/demo/compare.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';
 
 const ENDS_AT = Date.UTC(2026, 10, 20, 21);

@@ -6,7 +6,7 @@ import { identityNodes } from '#pipelines/identity/identity.ts';
 import { processBatch } from '#pipelines/intake/take_event.ts';
 import type { Event } from '#schemas/event.ts';
 import { type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
-import { dueIds } from '#services/local/demo/read_results.ts';
+import { dueIds } from '#services/local/demo/compare.ts';
 import { type DemoRequest, SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/demo_event.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';
 

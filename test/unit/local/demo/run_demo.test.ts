@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createControlClient, httpTransport } from '#services/control_api/client.ts';
-import { dueIds } from '#services/local/demo/read_results.ts';
+import { dueIds } from '#services/local/demo/compare.ts';
 import { runDemo, type Surroundings } from '#services/local/demo/run_demo.ts';
 import { SITE_SLOTS, type SiteSlot } from '#services/local/demo/world/demo_event.ts';
 import { createWorld } from '#services/local/demo/world/demo_world.ts';

@@ -2,7 +2,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { rotateLogs } from '#services/local/start/log_files.ts';
+import { rotateLogs } from '#services/local/start/supervisor.ts';
 
 let folder: string;
 beforeEach(() => {

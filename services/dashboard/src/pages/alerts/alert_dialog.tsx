@@ -1,3 +1,4 @@
+import { isOfIntervals } from '#pipelines/alerts/alert_kinds.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { AlertItem, FiredItem } from '#services/control_api/alerts.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
@@ -19,8 +20,7 @@ import {
   DRAFT_NAMES,
   draftOfAlert,
   fitted,
-  intervalsOf,
-  isOfIntervals,
+  intervalOptions,
   KIND_HINTS,
   KINDS,
   NEW_CHANNEL,
@@ -333,7 +333,7 @@ function ConditionFields({ draft, failure, onDraft, fit }: FieldsProps & { fit(c
         {isOfIntervals(kind) && (
           <SelectField
             label="Interval"
-            options={intervalsOf(kind)}
+            options={intervalOptions(kind)}
             value={draft.interval}
             problem={problemOf(failure, 'interval')}
             onValue={(interval) => fit({ interval: interval as AlertDraft['interval'] })}

@@ -1,14 +1,15 @@
 // What the form of an alert holds, and the alert that it sends.
 
-import type {
-  Against,
-  Alert,
-  AlertInput,
-  AlertKind,
-  ChannelInput,
-  ChannelKind,
-  Condition,
-} from '#pipelines/alerts/alert.ts';
+import type { Alert, AlertInput, ChannelInput, ChannelKind, Condition } from '#pipelines/alerts/alert.ts';
+import {
+  type Against,
+  type AlertInterval,
+  type AlertKind,
+  CONDITIONS,
+  comparisonsOf,
+  intervalsOf,
+  isOfIntervals,
+} from '#pipelines/alerts/alert_kinds.ts';
 import type { AlertItem } from '#services/control_api/alerts.ts';
 import { idNamed } from '../../questions/saved.ts';
 
@@ -31,7 +32,7 @@ export interface AlertDraft {
   measure: 'events' | 'persons';
   /** As it is kept, of the second kind. */
   question: Alert['question'] | null;
-  interval: NonNullable<Alert['interval']>;
+  interval: AlertInterval;
   is: Condition['is'];
   value: string;
   percent: string;
@@ -66,30 +67,19 @@ export const KIND_HINTS: Readonly<Record<AlertKind, string>> = {
   allowance: 'The percentage of the month’s events of the account, checked every five minutes.',
 };
 
-const CONDITIONS: readonly Option<Condition['is']>[] = [
+const CONDITION_OPTIONS: readonly Option<Condition['is']>[] = [
   { value: 'above', label: 'is above' },
   { value: 'below', label: 'is below' },
   { value: 'rose', label: 'rose by more than' },
   { value: 'fell', label: 'fell by more than' },
   { value: 'no_data', label: 'has no events' },
 ];
-const CONDITIONS_OF: Readonly<Record<AlertKind, readonly Condition['is'][]>> = {
-  question: ['above', 'below', 'rose', 'fell', 'no_data'],
-  rejected_share: ['above', 'rose'],
-  match_quality: ['below', 'fell'],
-  destination_failing: ['failing'],
-  allowance: ['above'],
-};
-export const conditionsOf = (kind: AlertKind) => CONDITIONS.filter(({ value }) => CONDITIONS_OF[kind].includes(value));
+export const conditionsOf = (kind: AlertKind) =>
+  CONDITION_OPTIONS.filter(({ value }) => CONDITIONS[kind].includes(value));
 
-const INTERVALS: readonly Option<AlertDraft['interval']>[] = [
-  { value: 'hour', label: 'Hour' },
-  { value: 'day', label: 'Day' },
-  { value: 'week', label: 'Week' },
-  { value: 'month', label: 'Month' },
-];
-export const intervalsOf = (kind: AlertKind) =>
-  kind === 'rejected_share' ? INTERVALS.filter(({ value }) => value === 'hour' || value === 'day') : INTERVALS;
+const INTERVAL_LABELS = { hour: 'Hour', day: 'Day', week: 'Week', month: 'Month' } as const;
+export const intervalOptions = (kind: AlertKind): Option<AlertInterval>[] =>
+  intervalsOf(kind).map((value) => ({ value, label: INTERVAL_LABELS[value] }));
 
 const AGAINST_LABELS: Readonly<Record<Against, (interval: string) => string>> = {
   previous: (interval) => `the ${interval} before`,
@@ -97,30 +87,21 @@ const AGAINST_LABELS: Readonly<Record<Against, (interval: string) => string>> = 
   week: (interval) => `the same ${interval} a week before`,
   year: (interval) => `the same ${interval} a year before`,
 };
-const AGAINST_OF: Readonly<Record<AlertDraft['interval'], readonly Against[]>> = {
-  hour: ['previous', 'day', 'week'],
-  day: ['previous', 'week', 'year'],
-  week: ['previous', 'year'],
-  month: ['previous', 'year'],
-};
 export const againstOf = ({ kind, interval }: Pick<AlertDraft, 'kind' | 'interval'>): Option<Against>[] =>
-  (kind === 'rejected_share' ? (['previous'] as const) : AGAINST_OF[interval]).map((value) => ({
+  comparisonsOf(kind, interval).map((value) => ({
     value,
     label: AGAINST_LABELS[value](interval),
   }));
-
-export const isOfIntervals = (kind: AlertKind): boolean => kind !== 'destination_failing' && kind !== 'allowance';
 
 const USUAL_VALUE: Partial<Record<AlertKind, string>> = { rejected_share: '5', match_quality: '50', allowance: '80' };
 
 /** A change of the kind, or of the interval, with what follows of it. */
 export function fitted(draft: AlertDraft, change: Partial<AlertDraft>): Partial<AlertDraft> {
   const after = { ...draft, ...change };
-  const [first = 'failing'] = CONDITIONS_OF[after.kind];
-  const is = CONDITIONS_OF[after.kind].includes(after.is) ? after.is : first;
-  const intervals = intervalsOf(after.kind).map(({ value }) => value);
-  const interval = intervals.includes(after.interval) ? after.interval : 'day';
-  const compared = againstOf({ kind: after.kind, interval }).map(({ value }) => value);
+  const [first = 'failing'] = CONDITIONS[after.kind];
+  const is = CONDITIONS[after.kind].includes(after.is) ? after.is : first;
+  const interval = intervalsOf(after.kind).includes(after.interval) ? after.interval : 'day';
+  const compared = comparisonsOf(after.kind, interval);
   const against = compared.includes(after.against) ? after.against : (compared[0] ?? 'previous');
   const isOtherKind = change.kind !== undefined && change.kind !== draft.kind;
   return {

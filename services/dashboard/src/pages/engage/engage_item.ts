@@ -1,6 +1,6 @@
 import type { SurveyResults } from '#pipelines/analytics/engage_results.ts';
+import { itemName } from '#pipelines/engage/content.ts';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import { itemName } from '#pipelines/engage/shown_texts.ts';
 import type { EngageView } from '#services/control_api/engage.ts';
 import type { Meta } from '#services/control_api/fields.ts';
 import type { Facts } from '../../editing/differences.ts';
