@@ -25,7 +25,7 @@ import {
   refusedOf,
 } from '#services/stage/passwords.ts';
 import { UsageError } from '../command.ts';
-import { readMetrics } from '../status/metrics_text.ts';
+import { readMetrics } from '../status/observed.ts';
 import { type Clock, rotateHere } from './ask_start.ts';
 import {
   filesIn,

@@ -5,8 +5,8 @@ import type { AccountItem } from '#services/control_api/sites.ts';
 import { renderTable, renderTime, withoutSecrets } from '#services/stage/terminal.ts';
 import type { CliResult } from '../command.ts';
 import { objectIn } from '../read.ts';
-import { type Finding, findingsOf, type HttpAnswer, type Observed, spanText, stageOfDeadLetters } from './findings.ts';
-import { readMetrics } from './metrics_text.ts';
+import { findingsOf, spanText, stageOfDeadLetters } from './findings.ts';
+import { type Finding, type HttpAnswer, type Observed, readMetrics } from './observed.ts';
 
 /** How an item or a list of the control service came. */
 type ControlAnswer<Item> =

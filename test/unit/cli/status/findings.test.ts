@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { findingsOf, type Observed } from '#services/cli/status/findings.ts';
+import { findingsOf } from '#services/cli/status/findings.ts';
+import type { Observed } from '#services/cli/status/observed.ts';
 import { anchorsIn } from '#test/harness/headings.ts';
 
 const NOW_MS = Date.UTC(2027, 0, 5, 12);
