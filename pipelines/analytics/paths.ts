@@ -227,8 +227,7 @@ export function pathsStatement(siteId: string, plan: PathsPlan, minPersons = 1):
     minPersons,
     filters: plan.filters,
   });
-  // As an array, which is worked out once for both ends.
-  const texts = `SELECT pair.1 AS digest, pair.2 AS text FROM (SELECT arrayJoin((SELECT groupArray((digest, text)) FROM (${listed}))) AS pair)`;
+  const texts = `SELECT pair.1 AS digest, pair.2 AS text FROM (SELECT arrayJoin(${binder.scalar(`SELECT groupArray((digest, text)) FROM (${listed})`)}) AS pair)`;
   const bySource = `SELECT place, source, count() AS total, groupArray(target) AS targets, groupArray(goes_on) AS goings
 FROM (${stepsSql(siteId, plan, binder)}) GROUP BY place, source`;
   const byTarget = `SELECT place, target, sum(went) AS total, groupArray((source_slot, source_given, source_texts, went, going_on)) AS steps
@@ -261,9 +260,8 @@ ARRAY JOIN arrayPushFront(given, ${NO_DIGEST}) AS source, arrayPushBack(given, $
  * @param texts A SELECT of the `text` of each `digest`.
  */
 function rankedSql(values: string, end: 'source' | 'target', texts: string, { top }: PathsPlan): string {
-  // A value without a text, as few persons have it.
-  const isFew = `${end} != 0 AND empty(text)`;
-  const ranked = `SELECT *, ${isFew} AS few, if(${end} = 0, 0, row_number() OVER (PARTITION BY place, ${end} = 0 ORDER BY ${isFew}, total DESC, text)) AS rank
+  // A value without a text is one that few persons have.
+  const ranked = `SELECT *, ${end} != 0 AND empty(text) AS few, if(${end} = 0, 0, row_number() OVER (PARTITION BY place, ${end} = 0 ORDER BY few, total DESC, text)) AS rank
 FROM (SELECT counted.*, texts.text AS text FROM (${values}) AS counted LEFT JOIN (${texts}) AS texts ON counted.${end} = texts.digest)`;
   return `SELECT *, toUInt32(if(few, ${top} + 1, least(rank, ${top} + 1))) AS ${end}_slot, if(rank <= ${top}, text, '') AS ${end}_given,
   max(rank) OVER (PARTITION BY place) AS ${end}_texts

@@ -84,7 +84,8 @@ export function countsOnce(ofSites: string, range: string, binder: Binder): stri
   AND event_hash GLOBAL IN (SELECT event_hash FROM event_rows WHERE ${range} AND ${IS_UNCHECKED}) GROUP BY event_hash HAVING count() > 1`;
   const further = `SELECT arrayJoin(arraySlice(arraySort(groupArray((${ORDER}, ${ROW}))), 2)) AS row FROM event_rows WHERE ${range}
   AND event_hash GLOBAL IN (SELECT event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, event_id`;
-  return `(${ROW}) GLOBAL NOT IN (SELECT arrayJoin((SELECT groupArray((row.4, row.5, row.6)) FROM (${binder.shared(further)}))))`;
+  const rows = binder.scalar(`SELECT groupArray((row.4, row.5, row.6)) FROM (${further})`);
+  return `(${ROW}) GLOBAL NOT IN (SELECT arrayJoin(${rows}))`;
 }
 
 const STARTS: Record<Interval, (time: string, zone: string, days: number) => string> = {

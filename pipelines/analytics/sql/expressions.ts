@@ -71,6 +71,7 @@ function textOfVisit({ visit, among }: VisitField, binder: Binder): string {
   const name = binder.joined(
     'GLOBAL ASOF LEFT JOIN',
     visitValuesSql(siteId, span, visit, binder.inside()),
+    ['visit_of', 'visit_start', 'visit_value'],
     (visits) => `event_rows.visit_key = ${visits}.visit_of AND event_rows.timestamp >= ${visits}.visit_start`,
   );
   return `toString(${name}.visit_value)`;
@@ -88,7 +89,12 @@ function textOfPerson({ person, seen, among }: PersonField, binder: Binder): str
   const said = `SELECT actor AS person_of, ${ownTextOf(person, inside)} AS said, ${FIRST_ROW} AS place FROM event_rows
   WHERE site_id = ${binder.bind(among.siteId, 'String')}${until} AND said != ''`;
   const values = `SELECT person_of, ${seen === 'first' ? 'argMin' : 'argMax'}(said, place) AS person_value FROM (${inside.withNames(said)}) GROUP BY person_of`;
-  const name = binder.joined('GLOBAL ANY LEFT JOIN', values, (persons) => `event_rows.actor = ${persons}.person_of`);
+  const name = binder.joined(
+    'GLOBAL ANY LEFT JOIN',
+    values,
+    ['person_of', 'person_value'],
+    (persons) => `event_rows.actor = ${persons}.person_of`,
+  );
   return `${name}.person_value`;
 }
 

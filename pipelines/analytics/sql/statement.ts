@@ -32,16 +32,27 @@ export interface Binder {
   name(expression: string): string;
   /**
    * A name for what rows of event_rows are joined with, equal ones share it. The SELECT that it is for says by JOINS where that goes.
+   * What is joined is an array that is worked out once, however often it stands in a statement.
    *
-   * @param join The words of the join, then what is joined, and the condition, given the name.
+   * @param join The words of the join, then what is joined, a SELECT of these columns, and the condition, given the name.
    */
-  joined(kind: 'GLOBAL ASOF LEFT JOIN' | 'GLOBAL ANY LEFT JOIN', select: string, on: (name: string) => string): string;
+  joined(
+    kind: 'GLOBAL ASOF LEFT JOIN' | 'GLOBAL ANY LEFT JOIN',
+    select: string,
+    columns: readonly string[],
+    on: (name: string) => string,
+  ): string;
   /** A SELECT with what its names stand for, and with its joins. */
   withNames(select: string): string;
   /**
    * The same SELECT, which is written once where the statement has it in parentheses more than once, as what is selected from.
    */
   shared(select: string): string;
+  /**
+   * A name for the one value that a SELECT has, in all of the statement; equal ones share it. It is worked out once, and before what
+   * it stands in: ClickHouse works one anew that stands in an IN of another.
+   */
+  scalar(select: string): string;
   /** For a SELECT inside of another, with names of its own. */
   inside(): Binder;
   statement(sql: string): Statement;
@@ -69,6 +80,7 @@ export function createBinder(): Binder {
   };
   const numbers = { v: new Map<string, string>(), w: new Map<string, string>() };
   const joins = new Map<string, string>();
+  const scalars = new Map<string, string>();
   const binderOf = (letter: keyof typeof numbers): Binder => {
     const known = numbers[letter];
     const named = new Map<string, string>();
@@ -81,10 +93,12 @@ export function createBinder(): Binder {
         named.set(expression, name);
         return name;
       },
-      joined(kind, select, on) {
+      joined(kind, select, columns, on) {
         const known = [...joins].find(([, join]) => join.includes(`(${select})`))?.[0];
         const name = known ?? `joined${joins.size}`;
-        joins.set(name, `${kind} (${select}) AS ${name} ON ${on(name)}`);
+        const named = columns.map((column, index) => `row.${index + 1} AS ${column}`).join(', ');
+        const rows = `SELECT arrayJoin((SELECT groupArray((${columns.join(', ')})) FROM (${select}))) AS row`;
+        joins.set(name, `${kind} (SELECT ${named} FROM (${rows})) AS ${name} ON ${on(name)}`);
         return name;
       },
       withNames: (select) => withJoins(withNames(select, named), joins),
@@ -92,8 +106,13 @@ export function createBinder(): Binder {
         shared.add(select);
         return select;
       },
+      scalar(select) {
+        const name = scalars.get(select) ?? `scalar${scalars.size}`;
+        scalars.set(select, name);
+        return name;
+      },
       inside: () => binderOf('w'),
-      statement: (sql) => ({ sql: withShared(sql, shared), parameters }),
+      statement: (sql) => ({ sql: withShared(sql, shared, scalars), parameters }),
     };
   };
   return binderOf('v');
@@ -124,8 +143,8 @@ function withJoins(select: string, joins: ReadonlyMap<string, string>): string {
   return select.replace(JOINS, () => wanted.join('\n'));
 }
 
-function withShared(sql: string, shared: ReadonlySet<string>): string {
-  let written: string[] = [];
+function withShared(sql: string, shared: ReadonlySet<string>, scalars: ReadonlyMap<string, string>): string {
+  let written = [...scalars].map(([select, name]) => `(${select}) AS ${name}`);
   let text = sql;
   // What contains others comes after them.
   for (const select of [...shared].reverse()) {

@@ -7,7 +7,7 @@ import { querySpan, SPILLED, startOf } from '../sql/event_rows.ts';
 import { allOf, conditionOf } from '../sql/expressions.ts';
 import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { hasSmallCounts, VISIT_VALUES } from './visit_values.ts';
-import { attentionSql, countedVisitsSql, VISIT_MARGIN_MS, visitorsSql } from './visits_sql.ts';
+import { countedVisitsSql, VISIT_MARGIN_MS, visitorsSql } from './visits_sql.ts';
 
 const LIMIT = 20;
 /** Who stays for less, looks at one page and does nothing that counts, bounced: GA4 calls the others engaged. */
@@ -29,25 +29,32 @@ export type VisitsQuery = Static<typeof schema>;
 
 /** What is counted of some visits. */
 interface VisitRow {
-  kind: 'all' | 'interval' | 'value';
+  /** All; of an interval by its start; of a value by its place among the greatest, from 1; 0: of all others together. */
+  of: [kind: 'all' | 'interval' | 'value', bucket: number, slot: number];
+  /** The value; any of them where there are several. */
   text: string;
-  /** 1: of the values together that are not given one by one. */
-  rest: number;
-  /** How many these are. */
+  /** How many there are. */
   texts: number;
-  bucket: number;
-  visits: number;
   visitors: number;
-  bounces: number;
-  page_views: number;
-  conversions: number;
-  /** Of all together, in milliseconds. */
-  lasted: string;
-  engaged: string;
-  /** Of those that say how far somebody scrolled: how many, and the sum of their percents. */
-  scrolls: number;
-  scrolled: number;
+  /** In the order of NUMBERS. */
+  numbers: number[];
 }
+
+/**
+ * What is summed of each visit, over visitsSql: times in milliseconds; where attention is asked for, whether it says how far somebody
+ * scrolled, and these percents.
+ */
+const NUMBERS = {
+  visits: '1',
+  bounces: `page_views <= 1 AND lasted < ${BOUNCE_MS} AND NOT has_converted`,
+  page_views: 'page_views',
+  conversions: 'has_converted',
+  lasted: 'lasted',
+  engaged: 'engaged',
+  scrolls: 'scrolled >= 0',
+  scrolled: 'greatest(0, scrolled)',
+} as const;
+const OF_ATTENTION = 3;
 
 const count = (description: string) => Type.Integer({ description, minimum: 0 });
 const measured = (description: string) => Type.Union([Type.Number(), Type.Null()], { description });
@@ -81,31 +88,29 @@ export type VisitsAnswer = Static<typeof answerSchema>;
 
 type Figures = Pick<VisitsAnswer, keyof typeof figures>;
 
-function figuresOf(row: VisitRow | undefined, attention = false): Figures {
-  if (row === undefined) {
-    const none = { visits: 0, visitors: 0, bounces: 0, page_views: 0, conversions: 0 };
-    return { ...none, duration_ms: null, engaged_ms: null, scroll_percent: null };
-  }
-  const { visits, visitors, bounces, page_views, conversions, lasted, engaged, scrolls, scrolled } = row;
+function figuresOf(row: VisitRow | undefined): Figures {
+  const [visits = 0, bounces = 0, views = 0, conversions = 0, lasted = 0, engaged, scrolls = 0, scrolled = 0] =
+    row?.numbers ?? [];
   return {
-    ...{ visits, visitors, bounces, page_views, conversions },
-    duration_ms: Number(lasted) / visits,
-    engaged_ms: attention ? Number(engaged) / visits : null,
+    ...{ visits, visitors: row?.visitors ?? 0, bounces, page_views: views, conversions },
+    duration_ms: visits === 0 ? null : lasted / visits,
+    engaged_ms: visits === 0 || engaged === undefined ? null : engaged / visits,
     scroll_percent: scrolls === 0 ? null : scrolled / scrolls,
   };
 }
 
 /** The answer from the rows of the statement. */
-function visitsAnswer({ attention }: VisitsQuery, rows: readonly VisitRow[]): VisitsAnswer {
-  const rest = rows.find((row) => row.rest === 1);
-  const of = (kind: VisitRow['kind']): VisitRow[] => rows.filter((row) => row.kind === kind && row.rest === 0);
+function visitsAnswer(_query: VisitsQuery, rows: readonly VisitRow[]): VisitsAnswer {
+  const of = (kind: VisitRow['of'][0]): VisitRow[] => rows.filter((row) => row.of[0] === kind);
+  const values = of('value').toSorted((a, b) => a.of[2] - b.of[2]);
+  const rest = values.find((row) => row.of[2] === 0);
   return {
-    ...figuresOf(of('all')[0], attention),
+    ...figuresOf(of('all')[0]),
     intervals: of('interval')
-      .toSorted((a, b) => a.bucket - b.bucket)
-      .map((row) => ({ from: row.bucket, ...figuresOf(row, attention) })),
-    values: of('value').map((row) => ({ value: row.text, ...figuresOf(row, attention) })),
-    other: rest === undefined ? null : { values: rest.texts, ...figuresOf(rest, attention) },
+      .map((row) => ({ from: row.of[1], ...figuresOf(row) }))
+      .sort((a, b) => a.from - b.from),
+    values: values.filter((row) => row !== rest).map((row) => ({ value: row.text, ...figuresOf(row) })),
+    other: rest === undefined ? null : { values: rest.texts, ...figuresOf(rest) },
   };
 }
 
@@ -123,44 +128,35 @@ const VIEWS = ['page_view', 'screen_view'].flatMap((ours) => [
  */
 function visitsStatement(siteId: string, query: VisitsQuery, minPersons = 1): Statement {
   const binder = createBinder();
-  const { breakdown, attention = false } = query;
-  const plan = cutOf({ ...query, interval: query.interval ?? 'day' });
+  const { breakdown, interval: unit } = query;
   const began = "fromUnixTimestamp64Milli(began, 'UTC')";
-  const bucket = query.interval === undefined ? '0' : startOf(plan.interval, began, plan.calendar, binder);
-  const counted = `SELECT ${breakdown === undefined ? "''" : 'value'} AS of_value, ${bucket} AS bucket, ${statesSql(attention)}
-  FROM (${visitsSql(siteId, query, binder)}) GROUP BY of_value, bucket`;
-  const isCut = minPersons > 1 && breakdown !== undefined && hasSmallCounts(breakdown.visit);
-  const few = isCut
-    ? `of_value != '' AND uniqExactMerge(ofVisitors) OVER (PARTITION BY of_value) < ${minPersons}`
-    : 'false';
-  const totals = `SELECT *, sum(ofVisits) OVER (PARTITION BY of_value) AS total, ${few} AS few FROM (${counted})`;
-  const limit = breakdown?.limit ?? LIMIT;
-  const ranked = `SELECT *, dense_rank() OVER (ORDER BY few, total DESC, of_value) AS rank, if(few OR rank > ${limit}, 0, rank) AS slot FROM (${totals})`;
-  const [isOfValue, isOfInterval] = [breakdown, query.interval].map((by) => by !== undefined);
-  const sets = ['()', ...(isOfInterval ? ['(bucket)'] : []), ...(isOfValue ? ['(slot)'] : [])];
-  const [byValue, byInterval] = [
-    isOfValue ? 'grouping(slot) = 0' : 'false',
-    isOfInterval ? 'grouping(bucket) = 0' : 'false',
+  const bucket = unit === undefined ? '0' : startOf(unit, began, cutOf({ ...query, interval: unit }).calendar, binder);
+  const counted = `SELECT ${breakdown === undefined ? "''" : 'value'} AS said, ${bucket} AS bucket, sumForEach(numbers) AS sums, uniqExactState(visitor) AS visitors
+  FROM (${visitsSql(siteId, query, binder)}) GROUP BY said, bucket`;
+  const kinds = [
+    "'all'",
+    ...(unit === undefined ? [] : ["'interval'"]),
+    ...(breakdown === undefined ? [] : ["'value'"]),
   ];
-  return binder.statement(`SELECT multiIf(${byValue}, 'value', ${byInterval}, 'interval', 'all') AS kind,
-  ${isOfValue ? "if(slot = 0, '', any(of_value))" : "''"} AS text, ${isOfValue ? `${byValue} AND slot = 0` : '0'} AS rest, uniqExact(of_value) AS texts,
-  ${isOfInterval ? 'bucket' : '0 AS bucket'}, ${FIGURES}
-FROM (${ranked}) GROUP BY GROUPING SETS (${sets.join(', ')}) HAVING visits > 0 ORDER BY kind${isOfValue ? ', slot' : ''}
+  return binder.statement(`SELECT of, any(said) AS text, uniqExact(said) AS texts, uniqExactMerge(visitors) AS visitors, sumForEach(sums) AS numbers
+FROM (SELECT (kind, if(kind = 'interval', bucket, 0), if(kind = 'value', slot, 0)) AS of, said, visitors, sums
+  FROM (${rankedSql(counted, breakdown, minPersons)}) ARRAY JOIN [${kinds.join(', ')}] AS kind) GROUP BY of
 ${SPILLED}`);
 }
 
-function statesSql(attention: boolean): string {
-  const attended = ['sum(engaged)', 'countIf(scrolled >= 0)', 'sumIf(scrolled, scrolled >= 0)'];
-  const [engaged, scrolls, scrolled] = attended.map((sum) => (attention ? sum : '0'));
-  return `count() AS ofVisits, uniqExactState(visitor) AS ofVisitors,
-  countIf(page_views <= 1 AND lasted < ${BOUNCE_MS} AND NOT has_converted) AS ofBounces, sum(page_views) AS ofViews,
-  countIf(has_converted) AS ofConversions, sum(lasted) AS ofTime, ${engaged} AS ofEngaged, ${scrolls} AS ofScrolls, ${scrolled} AS ofScrolled`;
+/** The same rows with the place of their value among the greatest, from 1, as `slot`; 0 of those that are not given one by one. */
+function rankedSql(counted: string, breakdown: VisitsQuery['breakdown'], minPersons: number): string {
+  if (breakdown === undefined) return `SELECT *, 0 AS slot FROM (${counted})`;
+  const few =
+    minPersons > 1 && hasSmallCounts(breakdown.visit)
+      ? `said != '' AND uniqExactMerge(visitors) OVER value < ${minPersons}`
+      : 'false';
+  return `SELECT *, if(few OR rank > ${breakdown.limit ?? LIMIT}, 0, rank) AS slot
+  FROM (SELECT *, dense_rank() OVER (ORDER BY few, total DESC, said) AS rank
+    FROM (SELECT *, sum(sums[1]) OVER value AS total, ${few} AS few FROM (${counted}) WINDOW value AS (PARTITION BY said)))`;
 }
 
-const FIGURES = `sum(ofVisits) AS visits, uniqExactMerge(ofVisitors) AS visitors, sum(ofBounces) AS bounces, sum(ofViews) AS page_views,
-  sum(ofConversions) AS conversions, toString(sum(ofTime)) AS lasted, toString(sum(ofEngaged)) AS engaged, sum(ofScrolls) AS scrolls, sum(ofScrolled) AS scrolled`;
-
-/** A row for each visit that began in the question's time and passes, with its `visitor`, and `engaged` and `scrolled` where asked for. */
+/** A row for each visit that began in the question's time and passes: `began`, `visitor`, `numbers`, and `value` where asked for. */
 function visitsSql(siteId: string, query: VisitsQuery, binder: Binder): string {
   const { filters = [], breakdown, attention = false, conversions = { events: CONVERSIONS } } = query;
   const isOf = (names: readonly string[]): string => `event IN ${binder.bind([...names], 'Array(String)')}`;
@@ -171,17 +167,16 @@ function visitsSql(siteId: string, query: VisitsQuery, binder: Binder): string {
       span,
       began: querySpan(query, binder),
       value: breakdown?.visit ?? null,
+      attention,
       isPageView: isOf(VIEWS),
       isConversion: isOf(conversions.events),
       passes: allOf(filters.map((filter) => conditionOf(filter, binder))),
     },
     binder,
   );
-  const looks = attention
-    ? ` LEFT JOIN (${attentionSql(siteId, span, binder)}) AS looks ON counted.visit_of = looks.attention_of AND counted.began = looks.attention_began`
-    : '';
-  return `SELECT counted.*, visitors.visitor AS visitor${attention ? ', looks.engaged AS engaged, looks.scrolled AS scrolled' : ''}
-FROM (${visits}) AS counted LEFT JOIN (${visitorsSql(siteId, span, binder)}) AS visitors ON counted.visit_of = visitors.visitor_of${looks}`;
+  const numbers = Object.values(NUMBERS).slice(0, attention ? undefined : -OF_ATTENTION);
+  return `SELECT began, visitor, [${numbers.join(', ')}] AS numbers${breakdown === undefined ? '' : ', value'}
+FROM (${visits}) AS counted LEFT JOIN (${visitorsSql(siteId, span, binder)}) AS visitors ON counted.visit_of = visitors.visitor_of`;
 }
 
 /** Visits, by how they came, where they began and what was done in them. */

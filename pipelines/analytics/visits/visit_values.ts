@@ -35,12 +35,14 @@ export const hasSmallCounts = (value: VisitValue): boolean => !OF_MANY.has(value
 
 const DIRECT: Channel = 'Direct';
 
+/** SQL of a part of an arrival's text, behind the sign of what told it. As one function of it, so that it is worked out once for all equal ones. */
+export const partOfArrival = (value: ArrivalPart, arrival: string): string =>
+  `extract(${arrival}, '^(?:[^\\n]*\\n){${ARRIVAL_PARTS.indexOf(value) + 1}}([^\\n]*)')`;
+
 /** SQL of a value in the text of its kind. A visit of which nothing is told came directly. */
 export function valueIn(value: VisitValue, text: string): string {
-  const part = (number: number): string => `splitByChar('\\n', toString(${text}))[${number}]`;
-  if (value === 'channel') return `if(empty(${text}), '${DIRECT}', ${part(2)})`;
-  // Behind the sign of what told it.
-  if (isOfArrival(value)) return part(ARRIVAL_PARTS.indexOf(value) + 2);
+  if (value === 'channel') return `if(empty(${text}), '${DIRECT}', ${partOfArrival(value, text)})`;
+  if (isOfArrival(value)) return partOfArrival(value, text);
   if (value === 'landing_page' || value === 'exit_page') return text;
-  return part(ENTRY_COLUMNS.indexOf(value) + 1);
+  return `splitByChar('\\n', ${text})[${ENTRY_COLUMNS.indexOf(value) + 1}]`;
 }

@@ -3,9 +3,17 @@ import { BY_CAMPAIGN } from '#pipelines/visits/arrival.ts';
 import { SESSION_GAP_MS } from '../funnels/query.ts';
 import { firstRowsSql, type TimeSpan } from '../sql/event_rows.ts';
 import { FIRST_ROW, personArraysSql } from '../sql/packed_events.ts';
-import { placeOf, textOfJson, textOfProperty } from '../sql/property_text.ts';
+import { textOfJson } from '../sql/property_text.ts';
 import type { Binder } from '../sql/statement.ts';
-import { ENTRY_COLUMNS, isOfArrival, kindOf, type VisitKind, type VisitValue, valueIn } from './visit_values.ts';
+import {
+  ENTRY_COLUMNS,
+  isOfArrival,
+  kindOf,
+  partOfArrival,
+  type VisitKind,
+  type VisitValue,
+  valueIn,
+} from './visit_values.ts';
 
 /** Visits are made of the events of so long before a time and after it, besides: those that go on for longer are cut. */
 export const VISIT_MARGIN_MS = 86_400_000;
@@ -17,24 +25,37 @@ const CAMPAIGN_BITS = 27;
 const FLAG_BITS = 8;
 
 const low = (of: string, bits: number): string => `bitAnd(${of}, ${2 ** bits - 1})`;
-/** Zero is the empty text. */
-const digestOf = (text: string): string => `if(empty(${text}), 0, bitShiftRight(cityHash64(${text}), ${FLAG_BITS}))`;
+/** Of no text, too: `NO_TEXT`. */
+const digestOf = (text: string): string => `bitShiftRight(cityHash64(${text}), ${FLAG_BITS})`;
+const NO_TEXT = digestOf("''");
 
-/** What a campaign is known by: the source, medium and campaign of an arrival that says one. Zero where it says none. */
-const CAMPAIGN = `if(startsWith(arrival, '${BY_CAMPAIGN}'), ${low("cityHash64(arraySlice(splitByChar('\\n', toString(arrival)), 3, 3))", CAMPAIGN_BITS - 1)} + 1, 0)`;
+/** What a campaign is known by: the source, medium and campaign of an arrival that says one; else empty. */
+const CAMPAIGN = `extract(arrival, '^${BY_CAMPAIGN}\\n[^\\n]*\\n([^\\n]*\\n[^\\n]*\\n[^\\n]*)')`;
 
-/** The address of an event's page without what comes behind its path, by the first name of it that the event has. */
-function pageSql(binder: Binder): string {
-  const [usual, other, last] = ['$current_url', 'page_location', 'url'].map((name) => placeOf([name], binder).json);
-  const json = binder.name(`if(empty(${usual}), if(empty(${other}), ${last}, ${other}), ${usual})`);
-  return `cutQueryStringAndFragment(${textOfJson(json)})`;
+/**
+ * What an event says of a kind, made in two steps: `given` over event_rows, then the text of that. As ClickHouse analyses a text as
+ * often as it is written out, these are columns of two SELECTs where they can be.
+ */
+interface Said {
+  given: string;
+  textOf(given: string): string;
 }
 
-/** An expression over event_rows: the text that an event has of a kind. */
-const TEXTS: Readonly<Record<VisitKind, (binder: Binder) => string>> = {
-  arrival: () => 'arrival',
-  page: pageSql,
-  entry: () => `arrayStringConcat([${ENTRY_COLUMNS.map((name) => `toString(${name})`).join(', ')}], '\\n')`,
+const propertyJson = (name: string): string => `property_texts['${name}']`;
+/** Names of the address of an event's page, of which the first counts that the event has. */
+const [USUAL, OTHER, LAST] = [propertyJson('$current_url'), propertyJson('page_location'), propertyJson('url')];
+const NO_ENTRY = '\\n'.repeat(ENTRY_COLUMNS.length - 1);
+
+const SAID: Readonly<Record<VisitKind, Said>> = {
+  arrival: { given: 'arrival', textOf: (given) => given },
+  page: {
+    given: `multiIf(${USUAL} != '', ${USUAL}, ${OTHER} != '', ${OTHER}, ${LAST})`,
+    textOf: (given) => `cutQueryStringAndFragment(${textOfJson(given)})`,
+  },
+  entry: {
+    given: `arrayStringConcat([${ENTRY_COLUMNS.map((name) => `toString(${name})`).join(', ')}], '\\n')`,
+    textOf: (given) => `if(${given} = '${NO_ENTRY}', '', ${given})`,
+  },
 };
 
 /** Bits of an event's flags. */
@@ -42,16 +63,26 @@ const PAGE_VIEW = 0;
 const CONVERSION = 1;
 const PASSES = 2;
 
+/** What is packed of an event, over event_rows. */
+const PACKED = {
+  visit_key: 'visit_key',
+  at: 'toUInt64(toUnixTimestamp64Milli(timestamp))',
+  arrived: 'toUInt64(toUnixTimestamp64Milli(received_at))',
+  place: 'toUInt64(toUInt16(raw_index))',
+  campaign: CAMPAIGN,
+} as const;
+
 /**
  * An event as one number of 256 bits, the highest first: its visit's key; its time; whether it says no campaign, so that of one
  * moment those that say one come first; its arrival and its place in the request; its campaign; the digest of its text; its flags.
+ * Over PACKED and `flags`.
  */
-function packed(digest: string, flags: string): string {
-  const ms = (time: string): string => `toUInt64(toUnixTimestamp64Milli(${time}))`;
-  const first = `bitShiftLeft(${ms('timestamp')}, ${HALF_BITS + 1}) + bitShiftLeft(toUInt64((${CAMPAIGN} AS told) = 0), ${HALF_BITS}) + bitShiftRight(${ms('received_at')} AS arrived, ${HALF_BITS})`;
-  const second = `bitShiftLeft(${low('arrived', HALF_BITS)}, ${PLACE_BITS + CAMPAIGN_BITS}) + bitShiftLeft(toUInt64(toUInt16(raw_index)), ${CAMPAIGN_BITS}) + told`;
+function packed(digest: string): string {
+  const told = `if(empty(campaign), 0, ${low('cityHash64(campaign)', CAMPAIGN_BITS - 1)} + 1)`;
+  const first = `bitShiftLeft(at, ${HALF_BITS + 1}) + bitShiftLeft(toUInt64(empty(campaign)), ${HALF_BITS}) + bitShiftRight(arrived, ${HALF_BITS})`;
+  const second = `bitShiftLeft(${low('arrived', HALF_BITS)}, ${PLACE_BITS + CAMPAIGN_BITS}) + bitShiftLeft(place, ${CAMPAIGN_BITS}) + ${told}`;
   return `bitShiftLeft(toUInt256(bitShiftLeft(toUInt128(visit_key), 64) + (${first})), 128)
-  + (bitShiftLeft(toUInt128(${second}), 64) + bitShiftLeft(toUInt64(${digest}), ${FLAG_BITS}) + ${flags})`;
+  + (bitShiftLeft(toUInt128(${second}), 64) + bitShiftLeft(toUInt64(${digest}), ${FLAG_BITS}) + flags)`;
 }
 
 const keyOf = (event: string): string => `toUInt64(bitShiftRight(${event}, 192))`;
@@ -59,28 +90,30 @@ const timeOf = (event: string): string => `bitShiftRight(toUInt64(bitShiftRight(
 const campaignOf = (event: string): string => low(`toUInt64(bitShiftRight(${event}, 64))`, CAMPAIGN_BITS);
 const flagOf = (event: string, flag: number): string => `bitTest(toUInt8(${event}), ${flag})`;
 const digestIn = (event: string): string => `bitShiftRight(toUInt64(${event}), ${FLAG_BITS})`;
-const hasDigest = (event: string): string => `toUInt64(${event}) >= ${2 ** FLAG_BITS}`;
+const hasText = (event: string): string => `${digestIn(event)} != ${NO_TEXT}`;
+
+interface SaidOfEvents {
+  /** Expressions over event_rows by the names they are given. */
+  columns: Record<string, string>;
+  /** Of an event's text, over these names. */
+  digest: string;
+}
 
 /**
  * A row for each visit with its events in order, as `visit`. Where the sender tells the sessions, all events of one; else a browser's
  * events without a pause, up to a moment at which another campaign is told than the visit's own.
  *
- * @param of Expressions over event_rows: the digest of an event's text, and its flags.
+ * @param flags Over event_rows.
  */
 function visitArraysSql(
   siteId: string,
   span: TimeSpan,
-  { digest = '0', flags = '0' }: { digest?: string; flags?: string },
+  { columns, digest }: SaidOfEvents,
+  flags: string,
   binder: Binder,
 ): string {
   const rows = firstRowsSql(
-    {
-      siteId,
-      span,
-      selections: [{}],
-      conditions: ['visit_key != 0'],
-      columns: { visit_key: 'visit_key', entry: packed(digest, flags) },
-    },
+    { siteId, span, selections: [{}], conditions: ['visit_key != 0'], columns: { ...PACKED, ...columns, flags } },
     binder,
   );
   const isTold = `bitTest(${keyOf('packed[1]')}, 0)`;
@@ -92,46 +125,50 @@ function visitArraysSql(
   const isOther = '(x, own, before) -> own != before AND before != 0';
   const visits = `if(${isTold} OR NOT arrayExists(x -> ${campaignOf('x')} != 0, part), [part],
   arraySplit(${isOther}, part, (${own}) AS owns, arrayPopBack(arrayPushFront(owns, owns[1]))))`;
-  return `SELECT visit FROM (${personArraysSql(`SELECT visit_key AS actor, entry FROM (${rows})`, [])})
+  return `SELECT visit FROM (${personArraysSql(`SELECT visit_key AS actor, ${packed(digest)} AS entry FROM (${rows})`, [])})
 ARRAY JOIN ${parts} AS part
 ARRAY JOIN ${visits} AS visit`;
 }
 
 /** The digest of the text by which a visit has a value: SQL over `visit`. */
 function digestOfVisit(value: VisitValue): string {
-  if (value === 'exit_page') return digestIn(`arrayLast(x -> ${hasDigest('x')}, visit)`);
-  if (!isOfArrival(value)) return digestIn(`arrayFirst(x -> ${hasDigest('x')}, visit)`);
+  if (value === 'exit_page') return digestIn(`arrayLast(x -> ${hasText('x')}, visit)`);
+  if (!isOfArrival(value)) return digestIn(`arrayFirst(x -> ${hasText('x')}, visit)`);
   // By a campaign, wherever in the visit it was told; else by what its first event came from.
   return digestIn(`visit[greatest(1, arrayFirstIndex(x -> ${campaignOf('x')} != 0, visit))]`);
 }
 
 /** `digest` and `text` of all values that visits may have. */
 function visitTextsSql(siteId: string, { from, to }: TimeSpan, value: VisitValue, binder: Binder): string {
-  const inside = binder.inside();
-  const text = inside.name(TEXTS[kindOf(value)](inside));
-  const found = inside.withNames(`SELECT ${digestOf(text)} AS digest, any(${text}) AS found FROM event_rows
-  WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to} AND visit_key != 0 GROUP BY digest`);
-  return `SELECT digest, toString(${valueIn(value, 'found')}) AS text FROM (${found})`;
+  const { given, textOf } = SAID[kindOf(value)];
+  const rows = `SELECT ${given} AS given FROM event_rows
+  WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to} AND visit_key != 0`;
+  return `SELECT digest, ${valueIn(value, 'found')} AS text
+FROM (SELECT ${digestOf('said')} AS digest, toString(any(said)) AS found FROM (SELECT ${textOf('given')} AS said FROM (${rows})) GROUP BY digest)`;
 }
 
-const digestOfKind = (value: VisitValue, binder: Binder): string => digestOf(binder.name(TEXTS[kindOf(value)](binder)));
+/** What events say by which their visit has a value, for visitArraysSql. */
+function saidOf(value: VisitValue): SaidOfEvents {
+  const { given, textOf } = SAID[kindOf(value)];
+  return { columns: { given }, digest: digestOf(textOf('given')) };
+}
 
 const KEY = `${keyOf('visit[1]')} AS visit_of`;
 const momentOf = (event: string): string => `toInt64(${timeOf(event)})`;
 
 /** A row for each visit: its key as `visit_of`, when it began as `visit_start`, and a value of it as `visit_value`. */
 export function visitValuesSql(siteId: string, span: TimeSpan, value: VisitValue, binder: Binder): string {
-  const inside = binder.inside();
   const visits = `SELECT ${KEY}, fromUnixTimestamp64Milli(${momentOf('visit[1]')}, 'UTC') AS visit_start, ${digestOfVisit(value)} AS digest
-FROM (${visitArraysSql(siteId, span, { digest: digestOfKind(value, inside) }, inside)})`;
+FROM (${visitArraysSql(siteId, span, saidOf(value), '0', binder)})`;
   return `SELECT visit_of, visit_start, toLowCardinality(texts.text) AS visit_value
 FROM (${visits}) AS visits LEFT JOIN (${visitTextsSql(siteId, span, value, binder)}) AS texts ON visits.digest = texts.digest`;
 }
 
 /** What an event itself says of a visit's value; empty where it says nothing. */
 export function ownVisitText(value: VisitValue, binder: Binder): string {
-  if (kindOf(value) === 'arrival') return `if(empty(arrival), '', ${valueIn(value, 'arrival')})`;
-  return kindOf(value) === 'page' ? pageSql(binder) : `toString(${value})`;
+  if (isOfArrival(value)) return partOfArrival(value, 'arrival');
+  const { given, textOf } = SAID.page;
+  return kindOf(value) === 'page' ? textOf(binder.name(given)) : `toString(${value})`;
 }
 
 /** What is counted of visits, and which. */
@@ -141,6 +178,8 @@ interface CountedVisits {
   /** When they began. */
   began: TimeSpan;
   value: VisitValue | null;
+  /** Whether it is asked for how long pages were looked at, and how far down. */
+  attention: boolean;
   /** Conditions over event_rows: what makes an event one of a page that was seen, and one of a conversion. */
   isPageView: string;
   isConversion: string;
@@ -149,19 +188,25 @@ interface CountedVisits {
 }
 
 /**
- * A row for each visit that began in a time: `visit_of`, `began` (milliseconds since 1970), `lasted`, `page_views`, `has_converted`
- * and, where a value is asked for, `value`.
+ * A row for each visit that began in a time: `visit_of`, `began` (milliseconds since 1970), `lasted`, `page_views`, `has_converted`;
+ * where a value is asked for, `value`; and with attention `engaged` milliseconds, and `scrolled`, the most percents of a page; -1
+ * where none is said.
  */
 export function countedVisitsSql(siteId: string, visits: CountedVisits, binder: Binder): string {
-  const { span, began, value, isPageView, isConversion, passes } = visits;
+  const { span, began, value, attention, isPageView, isConversion, passes } = visits;
   const flags = [isPageView, isConversion, passes].map((flag, bit) => `bitShiftLeft(toUInt8(${flag}), ${bit})`);
-  const digest = value === null ? {} : { digest: digestOfKind(value, binder) };
-  const arrays = visitArraysSql(siteId, span, { ...digest, flags: flags.join(' + ') }, binder);
+  const said = value === null ? NOTHING_SAID : saidOf(value);
+  const arrays = visitArraysSql(siteId, span, attention ? ATTENTION : said, flags.join(' + '), binder);
   const [from, to] = [began.from, began.to].map((time) => `toUnixTimestamp64Milli(${time})`);
+  const told = value === null ? '' : `, ${digestOfVisit(value)} AS digest`;
   const rows = `SELECT ${KEY}, ${momentOf('visit[1]')} AS began, ${momentOf('visit[-1]')} - began AS lasted,
-  arrayCount(x -> ${flagOf('x', PAGE_VIEW)}, visit) AS page_views, arrayExists(x -> ${flagOf('x', CONVERSION)}, visit) AS has_converted${value === null ? '' : `, ${digestOfVisit(value)} AS digest`}
+  arrayCount(x -> ${flagOf('x', PAGE_VIEW)}, visit) AS page_views, arrayExists(x -> ${flagOf('x', CONVERSION)}, visit) AS has_converted${attention ? ATTENDED : told}
 FROM (${arrays}) WHERE began >= ${from} AND began < ${to} AND arrayExists(x -> ${flagOf('x', PASSES)}, visit)`;
   if (value === null) return rows;
+  if (attention) {
+    return `SELECT visits.*, visit_value AS value FROM (${rows}) AS visits
+LEFT JOIN (${visitValuesSql(siteId, span, value, binder)}) AS told ON visits.visit_of = told.visit_of AND visits.began = toUnixTimestamp64Milli(told.visit_start)`;
+  }
   return `SELECT visits.*, texts.text AS value FROM (${rows}) AS visits
 LEFT JOIN (${visitTextsSql(siteId, span, value, binder)}) AS texts ON visits.digest = texts.digest`;
 }
@@ -172,26 +217,25 @@ export function visitorsSql(siteId: string, { from, to }: TimeSpan, binder: Bind
 WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to} AND visit_key != 0 GROUP BY visit_key`;
 }
 
+const NOTHING_SAID: SaidOfEvents = { columns: {}, digest: '0' };
+
+/** A number that a property is; 0 where it is none. */
+const numberOf = (name: string): string => `toFloat64OrZero(trim(BOTH '"' FROM ${propertyJson(name)}))`;
+
 /** GA4's name of the milliseconds that a page was in view before an event, and PostHog's of seconds; then percents that were scrolled. */
-const ENGAGED = ['engagement_time_msec', '$prev_pageview_duration'] as const;
-const SCROLLED = ['percent_scrolled', '$prev_pageview_max_scroll_percentage'] as const;
-
-/** A row for each visit, by `attention_of` and `attention_began`: `engaged` milliseconds, and `scrolled`, the most percents of a page; -1 where none is said. */
-export function attentionSql(siteId: string, span: TimeSpan, binder: Binder): string {
-  const inside = binder.inside();
-  const [milliseconds, seconds] = ENGAGED.map((name) => numberOf(name, inside));
-  const [percent, part] = SCROLLED.map((name) => numberOf(name, inside));
-  const engaged = `if(${milliseconds} > 0, ${milliseconds}, 1000 * ${seconds})`;
-  const scrolled = `multiIf(${percent} > 0, ${percent}, ${part} > 0, 100 * ${part}, -1)`;
-  const digest = `bitShiftLeft(toUInt64(round(least(${engaged}, ${ENGAGED_MS_MAX}))), 8) + toUInt64(1 + round(least(${scrolled}, 100)))`;
-  return `SELECT ${keyOf('visit[1]')} AS attention_of, ${momentOf('visit[1]')} AS attention_began,
-  arraySum(x -> bitShiftRight(${digestIn('x')}, 8), visit) AS engaged, arrayMax(x -> toInt64(bitAnd(${digestIn('x')}, 255)), visit) - 1 AS scrolled
-FROM (${visitArraysSql(siteId, span, { digest }, inside)})`;
-}
-
+const LOOKED = {
+  milliseconds: numberOf('engagement_time_msec'),
+  seconds: numberOf('$prev_pageview_duration'),
+  percent: numberOf('percent_scrolled'),
+  part: numberOf('$prev_pageview_max_scroll_percentage'),
+};
 /** More is a mistake of a sender's: nobody looks at a page for so long at a time. */
 const ENGAGED_MS_MAX = 86_400_000;
 
-/** A number that a property is, 0 at least. */
-const numberOf = (name: string, binder: Binder): string =>
-  `greatest(0, ifNull(toFloat64OrNull(${textOfProperty([name], binder)}), 0))`;
+/** In place of the digest of a text: how long a page was looked at, above 8 bits of one more than the percents that it was scrolled. */
+const ATTENTION: SaidOfEvents = {
+  columns: LOOKED,
+  digest: `bitShiftLeft(toUInt64(round(least(multiIf(milliseconds > 0, milliseconds, seconds > 0, 1000 * seconds, 0), ${ENGAGED_MS_MAX}))), 8)
+  + toUInt64(1 + round(least(multiIf(percent > 0, percent, part > 0, 100 * part, -1), 100)))`,
+};
+const ATTENDED = `, toInt64(arraySum(x -> bitShiftRight(${digestIn('x')}, 8), visit)) AS engaged, arrayMax(x -> toInt64(bitAnd(${digestIn('x')}, 255)), visit) - 1 AS scrolled`;

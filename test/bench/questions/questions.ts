@@ -6,6 +6,7 @@ import type { RetentionQuery } from '#pipelines/analytics/retention.ts';
 import type { RevenueQuery } from '#pipelines/analytics/revenue/query.ts';
 import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
+import type { VisitsQuery } from '#pipelines/analytics/visits/question.ts';
 import { DAY_MS, FROM, SITE, TO } from './fill.ts';
 import { DAYS } from './questions_config.ts';
 
@@ -152,6 +153,42 @@ const TRENDS: BenchQuestion[] = [
   ),
 ];
 
+/** What visits are made of. */
+const VISIT = [...ORDER, 'visit_key', 'arrival'];
+const PAGE = ['$current_url', 'page_location', 'url'].map(textOf);
+const among = { siteId: SITE, before: TO, since: range.from };
+
+const visits = (name: string, more: Partial<VisitsQuery>, columns: readonly string[]): BenchQuestion => ({
+  name: `visits, ${name}`,
+  statement: statementOf('visits', { ...range, ...more }),
+  needs: needs([...VISIT, ...columns]),
+});
+
+const VISITS: BenchQuestion[] = [
+  visits('by channel', { breakdown: { visit: 'channel' } }, []),
+  visits('by landing page, each day', { interval: 'day', breakdown: { visit: 'landing_page' } }, PAGE),
+  visits('with attention', { attention: true }, [
+    ...['engagement_time_msec', '$prev_pageview_duration'].map(textOf),
+    ...['percent_scrolled', '$prev_pageview_max_scroll_percentage'].map(textOf),
+  ]),
+  trends('by source of visits', { breakdown: { field: { visit: 'source', among } } }, [...VISIT]),
+  trends('by landing page of visits', { breakdown: { field: { visit: 'landing_page', among } } }, [...VISIT, ...PAGE]),
+  trends(
+    "by persons' first source",
+    { breakdown: { field: { person: { visit: 'source' }, seen: 'first', among } } },
+    [...ORDER, 'arrival'],
+    null,
+    FROM,
+  ),
+  trends(
+    "by persons' first campaign as sent",
+    { breakdown: { field: { person: property('utm_campaign'), seen: 'first', among } } },
+    [...ORDER, textOf('utm_campaign')],
+    null,
+    FROM,
+  ),
+];
+
 const retention = (mode: NonNullable<RetentionQuery['mode']>): BenchQuestion => ({
   name: `retention, ${mode}, weeks`,
   statement: statementOf('retention', {
@@ -210,6 +247,7 @@ export function questionsAbout(visitor: string): BenchQuestion[] {
   return [
     ...FUNNELS,
     ...TRENDS,
+    ...VISITS,
     ...(['first', 'recurring', 'first_ever'] as const).map(retention),
     {
       name: 'stickiness, days',
