@@ -173,7 +173,7 @@ export function reservedHeaders(accountId: string, lease: string): Record<string
 }
 
 /** Headers of a record as a client reads them. */
-type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+export type RecordHeaders = Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
 
 /** Reads the headers of a record of events.raw; null where no edge has written them. */
 export function readReserved(headers: RecordHeaders): Reserved | null {
@@ -181,7 +181,8 @@ export function readReserved(headers: RecordHeaders): Reserved | null {
   return accountId === '' ? null : { accountId, lease: textOf(headers[LEASE]) };
 }
 
-function textOf(value: RecordHeaders[string]): string {
+/** A header's text; empty where it is not there once. */
+export function textOf(value: RecordHeaders[string]): string {
   return value === undefined || Array.isArray(value) ? '' : value.toString();
 }
 

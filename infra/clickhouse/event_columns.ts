@@ -346,6 +346,7 @@ const STREAMS = [...new Set(COLUMNS.flatMap(({ streams }) => streams))];
 const streamOf = (column: string): number =>
   STREAMS.indexOf(COLUMNS.find(({ name }) => name === column)?.streams[0] as ColumnStream);
 const [TIMESTAMPS, ARRIVALS] = [streamOf('timestamp'), streamOf('received_at')];
+const [PARTITIONS, OFFSETS] = [streamOf('raw_partition'), streamOf('raw_offset')];
 
 export const EVENT_COLUMNS: readonly string[] = COLUMNS.map(({ name }) => name);
 
@@ -419,11 +420,11 @@ export class ColumnarEvent {
   }
 
   get raw_partition(): number {
-    return this.view.coordinate?.partition ?? -1;
+    return this.chunk.streams.int32(PARTITIONS, this.at);
   }
 
   get raw_offset(): number {
-    return this.view.coordinate?.offset ?? -1;
+    return this.chunk.streams.int64(OFFSETS, this.at);
   }
 
   get raw_index(): number {

@@ -147,6 +147,11 @@ export class Streams {
     to.append(this.bytes, this.start(stream), this.ends[stream] as number);
   }
 
+  /** A number that a stream of 32-bit integers has. */
+  int32(stream: number, at: number): number {
+    return this.bytes.readInt32LE(this.start(stream) + at * Int32Array.BYTES_PER_ELEMENT);
+  }
+
   /** A number that a stream of 64-bit integers has. */
   int64(stream: number, at: number): number {
     return Number(this.bytes.readBigInt64LE(this.start(stream) + at * BigInt64Array.BYTES_PER_ELEMENT));

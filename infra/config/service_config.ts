@@ -176,6 +176,26 @@ const LOG_LEVEL = {
   description: 'Lowest level that is logged.',
 };
 
+/** By the names of OpenTelemetry's specification; its exporter reads further ones, such as OTEL_EXPORTER_OTLP_HEADERS. */
+const TRACING = Type.Object({
+  endpoint: optionalText('OTEL_EXPORTER_OTLP_ENDPOINT', {
+    check: (value) => /^https?:\/\//.test(value) && URL.canParse(value),
+    allowed: HTTP_URL.allowed,
+    defaultText: 'none: no traces',
+    description:
+      'Collector that gets [traces](operations.md#traces) by OTLP over HTTP, as JSON, such as `http://127.0.0.1:4318`.',
+  }),
+  ratio: Type.Decode(
+    text('OTEL_TRACES_SAMPLER_ARG', {
+      check: (value) => /^(?:0?\.\d{1,9}|[01](?:\.0{0,9})?)$/.test(value),
+      allowed: 'a number from 0 to 1',
+      default: '0.01',
+      description: 'Share of requests that are traced, for edge and control.',
+    }),
+    Number,
+  ),
+});
+
 export const PROCESS = Type.Object({
   logLevel: choice('LOG_LEVEL', LOG_LEVELS, { ...LOG_LEVEL, default: 'info' }),
   metricsHost: listenHost('METRICS_HOST', 'Listening address of `/metrics` and `/ready`.'),
@@ -185,6 +205,7 @@ export const PROCESS = Type.Object({
     description:
       'Port of `/metrics` and `/ready`; `0`: any free one, which the log line `ready` names. `npm start` keeps its own.',
   }),
+  tracing: TRACING,
 });
 
 /** What systemd gives a process that it watches. */

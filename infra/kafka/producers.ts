@@ -29,15 +29,15 @@ export async function createKeyedProducer(kafka: Kafka, watchdogMs = WATCHDOG_MS
   };
 }
 
-type Message = { key: string | null; value: Buffer };
+type Message = { key: string | null; value: Buffer; headers?: Record<string, string> };
 
 /** Groups records by topic and partition: a request that the client may try again must never span partitions. */
 export function perPartition(outputs: readonly OutRecord[]): [topic: string, partition: number, messages: Message[]][] {
   const groups = new Map<string, [string, number, Message[]]>();
-  for (const { topic, partition, key, value } of outputs) {
+  for (const { topic, partition, key, value, headers } of outputs) {
     const name = `${topic}/${partition}`;
     const group = groups.get(name) ?? [topic, partition, []];
-    group[2].push({ key: key ?? null, value });
+    group[2].push({ key: key ?? null, value, ...(headers && { headers }) });
     groups.set(name, group);
   }
   return [...groups.values()];

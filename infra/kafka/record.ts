@@ -15,6 +15,7 @@ export interface OutRecord {
   partition: number;
   key?: string;
   value: Buffer;
+  headers?: Record<string, string>;
 }
 
 export function toInRecord(message: KafkaMessage): InRecord {

@@ -366,7 +366,10 @@ export function requestsByLeader(
     return [...ofLeaders.values()].map((ofLeader) =>
       [...Map.groupBy(ofLeader, ({ topic }) => topic)].map(([topic, ofTopic]) => ({
         topic,
-        messages: ofTopic.map(({ partition, key, value }) => ({ partition, key: key ?? null, value })),
+        messages: ofTopic.map(({ partition, key, value, headers }) => ({
+          ...{ partition, key: key ?? null, value },
+          ...(headers && { headers }),
+        })),
       })),
     );
   });

@@ -14,6 +14,7 @@ import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import { cutJobs, type PartitionFacts } from '#pipelines/redelivery/replay.ts';
 import { createBatchWriter, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeliveryJobRecord, ReplayPartition, ReplayProgress } from '#schemas/records.ts';
+import { type CarriedTrace, type TraceIndex, traceHeaders } from '#schemas/trace_context.ts';
 import { partitionOf } from '#schemas/wire.ts';
 
 export type FollowedReplays = Awaited<ReturnType<typeof followReplays>>;
@@ -165,13 +166,18 @@ async function leftOf(
   });
 }
 
-/** What a replay writes for a destination's delivery: the events as first attempts, due at once. */
+/**
+ * What a replay writes for a destination's delivery: the events as first attempts, due at once.
+ *
+ * @param traces Those that the records they were read from name.
+ */
 export function jobRecords(
   destination: string,
   chosen: readonly EncodedEvent[],
   codec: Codec<DeliveryJobRecord>,
   eventSchemaId: number,
   partitions: number,
+  traces?: TraceIndex<CarriedTrace>,
 ): PartitionRecords[] {
   return cutJobs(chosen).map((views) => {
     const siteId = views[0]?.siteId ?? '';
@@ -179,6 +185,9 @@ export function jobRecords(
     for (const { coordinate, personBytes, eventBytes } of views) writer.add(coordinate, personBytes, eventBytes);
     const facts = { site_id: siteId, attempt: 1, due_at: 0, first_attempted_at: 0, reason: 'replay' };
     const value = codec.encode({ ...facts, batch: writer.finish() });
-    return [replayTopic(destination), partitionOf(siteId, partitions), [{ key: null, value }]];
+    const found = views.map(({ coordinate }) => traces?.of(coordinate)).filter((trace) => trace !== undefined);
+    const headers = traceHeaders(new Set(found));
+    const record = { key: null, value, ...(headers && { headers }) };
+    return [replayTopic(destination), partitionOf(siteId, partitions), [record]];
   });
 }

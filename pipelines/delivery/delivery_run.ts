@@ -38,8 +38,12 @@ export interface PartialSuccess {
 }
 
 export interface DeliveryPorts {
-  /** Makes the call; never rejects, as no answer is an Answer too. */
-  send(request: HttpRequest, timeoutMs: number): Promise<Answer>;
+  /**
+   * Makes the call; never rejects, as no answer is an Answer too.
+   *
+   * @param sent What it is for; nothing of an exchange for a token.
+   */
+  send(request: HttpRequest, timeoutMs: number, sent: readonly SerializedEvent[]): Promise<Answer>;
   /** Milliseconds since 1970 UTC. */
   nowMs(): number;
   /** Milliseconds of a clock that only goes forward, for spans. */

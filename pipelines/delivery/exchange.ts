@@ -302,7 +302,7 @@ async function callNow(run: Run, batch: readonly IndexedSerializedEvent[]): Prom
   const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: ports.nowMs() };
   const request = job.adapter.request(batch, context);
   const eventIds = batch.map((piece) => piece.entry.event.event_id);
-  const answered = await ports.send(request, timeoutMs);
+  const answered = await ports.send(request, timeoutMs, batch);
   const verdict = job.adapter.classify(answered, eventIds);
   if (verdict.kind === 'credentials_broken') forgetToken(run);
   const answer = answerExcerpt(answered, [...Object.values(job.secrets), token.token], countriesOf(job.site));
@@ -331,7 +331,7 @@ async function tokenFor(run: Run): Promise<TokenAnswer> {
   if (known !== null) return { kind: 'token', token: known, lifetimeMs: 0 };
   const asked = authorisation.request({ settings, baseUrl: job.baseUrl, nowMs: ports.nowMs() });
   if (asked.kind === 'none') return asked;
-  const answer = authorisation.read(await ports.send(asked.request, timeoutMs));
+  const answer = authorisation.read(await ports.send(asked.request, timeoutMs, []));
   if (answer.kind === 'token') ports.tokens.put(key, answer.token, nowMs + answer.lifetimeMs);
   return answer;
 }

@@ -6,6 +6,7 @@ import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { runProcess } from '#services/stage/runtime.ts';
 import { createDashboard } from './dashboard_files.ts';
 import { openControlApp } from './open_app.ts';
+import { traceRequests } from './request_spans.ts';
 
 const NAMES = DESTINATIONS.map(({ name }) => name);
 
@@ -14,7 +15,7 @@ runProcess(
   'control',
   (env) => controlConfig(env, NAMES),
   async (runtime, config) => {
-    const { session, registry, logger, metrics, fatal, onStop } = runtime;
+    const { session, registry, logger, metrics, tracer, fatal, onStop } = runtime;
     const errors = createRequestErrors({
       metrics,
       logger,
@@ -35,6 +36,7 @@ runProcess(
       onStop,
       dashboard,
     });
+    if (tracer !== null) traceRequests(app, tracer, { nowMs: Date.now, monotonicMs, random: Math.random });
     const port = await listen(app, config.host, config.port);
     onStop(() => app.close());
     runtime.ready({ url: `http://${config.host}:${port}` });

@@ -39,7 +39,7 @@ runEventStage<DedupConfig, RawEntry, Deduplicated>('dedup', dedupConfig, async (
       const passed = decisions.flatMap((decision) => decision.passed);
       const dropped = decisions.flatMap((decision) => decision.dropped);
       return [
-        ...passedEvents(passed, reader.schemaId, eventPartitions),
+        ...passedEvents(passed, reader.schemaId, eventPartitions, batchRead.spans),
         await counts.of(batchRead, passed),
         ...duplicates.of(batchRead.batch, dropped),
       ];

@@ -10,7 +10,9 @@ import { countsOf } from '#pipelines/quota/settle.ts';
 import { memoize } from '#pipelines/stage.ts';
 import { noPerson } from '#schemas/event_batch.ts';
 import type { Duplicates, QuotaCounts } from '#schemas/records.ts';
+import { traceHeaders } from '#schemas/trace_context.ts';
 import { readReserved, visitorPartition } from '#schemas/wire.ts';
+import type { BatchSpans } from '#services/stage/batch_spans.ts';
 import { packBatches, type ReadRecord } from '#services/stage/batches.ts';
 import type { BatchRead } from '#services/stage/event_stage.ts';
 
@@ -27,7 +29,12 @@ export function rawEvents({ offset, views }: ReadRecord, { partition }: InBatch)
 }
 
 /** What passes, as records of events.unique on the visitors' partitions. */
-export function passedEvents(passed: readonly RawEntry[], schemaId: number, partitions: number): OutRecord[] {
+export function passedEvents(
+  passed: readonly RawEntry[],
+  schemaId: number,
+  partitions: number,
+  spans: BatchSpans | null,
+): OutRecord[] {
   const partitionIn = memoize((siteId: string) =>
     memoize((distinctId: string) => visitorPartition(siteId, distinctId, partitions)),
   );
@@ -40,6 +47,7 @@ export function passedEvents(passed: readonly RawEntry[], schemaId: number, part
       personBytes: noPerson(),
       eventBytes: view.eventBytes,
     })),
+    spans,
   );
 }
 
@@ -50,20 +58,21 @@ export async function openCounts(registry: Registry, rawTopicId: Pick<ReturnType
    * What the batch counts for whom, for the transaction that passes its events on. It is written even where nothing counts:
    * it also says up to where the partition is done.
    */
-  async function of({ batch, records: read }: BatchRead, passed: readonly RawEntry[]): Promise<OutRecord> {
+  async function of({ batch, records: read, spans }: BatchRead, passed: readonly RawEntry[]): Promise<OutRecord> {
     const { partition, records } = batch;
     const log = await rawTopicId.of({ partition, records });
     const reserved = new Map(records.map(({ offset, headers }) => [offset, readReserved(headers)]));
     const raw = read.map(({ offset, views }) => ({ offset, views, reserved: reserved.get(offset) ?? null }));
     // Behind markers as well: what a dead edge held is given back when all of the partition is settled.
     const value = codec.encode({ partition, next_offset: endOf(batch), log, counts: countsOf(raw, passed) });
-    return { topic: TOPICS.counts, partition, value };
+    const headers = spans === null ? undefined : traceHeaders(spans.all);
+    return { topic: TOPICS.counts, partition, value, ...(headers && { headers }) };
   }
 
   return {
     of,
     /** The same for a batch of which nothing can be read: it counts for no account. */
-    ofUnread: (batch: BatchRead['batch']): Promise<OutRecord> => of({ batch, records: [] }, []),
+    ofUnread: (batch: BatchRead['batch']): Promise<OutRecord> => of({ batch, records: [], spans: null }, []),
   };
 }
 

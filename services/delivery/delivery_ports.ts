@@ -18,6 +18,7 @@ import {
 import type { SiteConcurrencyLimiter, SlowSites } from '#pipelines/delivery/concurrency.ts';
 import type { DeliveryPorts, Place, TokenStore, UncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import type { EventEntry } from '#schemas/event.ts';
+import { beginCall } from './call_spans.ts';
 import type { JobEvent, SiteJob } from './job_reader.ts';
 
 /** What the calls of a destination share over all its sites. */
@@ -56,10 +57,12 @@ export function deliveryPorts(
   { stopping, called }: { stopping(): boolean; called(beganMs: number): void },
 ): DeliveryPorts {
   return {
-    async send(request, timeoutMs) {
+    async send(request, timeoutMs, sent) {
       const beganMs = shared.monotonicMs();
       called(beganMs);
+      const endSpans = beginCall(shared.adapter, job, request, sent, shared.nowMs());
       const answer = await shared.egress.send(request, timeoutMs);
+      endSpans?.(answer, shared.nowMs());
       shared.slow.took(job.siteId, shared.monotonicMs() - beganMs);
       return answer;
     },

@@ -9,6 +9,8 @@ import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
 import { createDeadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter, DeliveryJobRecord } from '#schemas/records.ts';
+import { movedTraceHeaders } from '#schemas/trace_context.ts';
+import type { BatchSpans } from '#services/stage/batch_spans.ts';
 import { readRecords, viewsIn } from '#services/stage/batches.ts';
 import type { Releases, RetryPolls } from './retry_topics.ts';
 
@@ -30,6 +32,8 @@ export interface SiteJob {
   isMain: boolean;
   /** Why nothing was asked the last time; '' where something was, or it is the first. */
   pausedFor: string;
+  /** Of its batch; null where nothing of that is traced. */
+  spans: BatchSpans | null;
 }
 
 export interface TakenJobs {
@@ -106,7 +110,7 @@ function eventsAt(offset: number, views: readonly EncodedEvent[]): JobEvent[] {
 
 function newJob(siteId: string, { topic, partition }: Source): SiteJob {
   const source = { topic, partition };
-  return { siteId, source, events: [], attempt: 1, firstAttemptedAtMs: null, isMain: true, pausedFor: '' };
+  return { siteId, source, events: [], attempt: 1, firstAttemptedAtMs: null, isMain: true, pausedFor: '', spans: null };
 }
 
 /** What is due is taken; what is not either waits where it is or makes way for what lies behind it. */
@@ -133,8 +137,10 @@ function fromRetryTopic(
     jobs: taken.flatMap((one) => (one?.kind === 'job' ? [one.job] : [])),
     dead: taken.flatMap((one) => (one?.kind === 'dead' ? [one.deadLetter] : [])),
     moved: look.move.map((place) => {
-      const { offset = -1, value = null } = batch.records[place] ?? {};
-      return { offset, record: { topic, partition, value: value ?? Buffer.alloc(0) } };
+      const { offset = -1, value = null, headers: read = {} } = batch.records[place] ?? {};
+      const headers = movedTraceHeaders(read);
+      const record = { topic, partition, value: value ?? Buffer.alloc(0), ...(headers && { headers }) };
+      return { offset, record };
     }),
     ...(look.leaveFrom === null ? {} : { leave: { offset: next, notBeforeMs: look.notBeforeMs } }),
   };
@@ -178,6 +184,7 @@ async function readJob(
       firstAttemptedAtMs,
       isMain: false,
       pausedFor: paused === true ? reason : '',
+      spans: null,
     },
   };
 }

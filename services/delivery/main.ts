@@ -4,8 +4,9 @@ import { runTransactionalStage } from '#infra/kafka/transactional_stage.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import { DESTINATIONS, destinationNamed } from '#pipelines/delivery/registry.ts';
-import { topicsOf } from '#pipelines/delivery/retry_topics.ts';
+import { replayTopic, topicsOf } from '#pipelines/delivery/retry_topics.ts';
 import type { DeadLetter } from '#schemas/records.ts';
+import { beginBatchSpans } from '#services/stage/batch_spans.ts';
 import { deadLetterResult } from '#services/stage/batches.ts';
 import { openSettings, openSuppressionList } from '#services/stage/runtime.ts';
 import { consumerOptions, runStage } from '#services/stage/stage.ts';
@@ -29,9 +30,11 @@ runStage(
   stageOf,
   (env) => deliveryConfig(env, NAMES),
   async (runtime, config) => {
-    const { session, registry, metrics } = runtime;
+    const { session, registry, metrics, tracer } = runtime;
     const { eventPartitions, smallPartitions } = session.config;
     const adapter = destinationNamed(config.destination);
+    const options = consumerOptions(runtime);
+    const { groupId } = options;
     const retryTopics = topicsOf(adapter.name);
     const settings = await openSettings(runtime);
     const returned = (siteId: string): void => releases.returned(siteId, Date.now());
@@ -59,6 +62,8 @@ runStage(
     const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
     const transform = createTransform({
       ...{ settings, attempts, watch, uncommitted, metrics, jobs, schemaId },
+      spansOf: (batch, startMs) =>
+        beginBatchSpans(tracer, batch, { groupId, startMs, isReplay: batch.topic === replayTopic(adapter.name) }),
       output: await createDeliveryOutput(registry, adapter, session.config, (record) =>
         scans.recordParked(
           record.retryTopic,
@@ -70,7 +75,6 @@ runStage(
       nowMs: Date.now,
     });
     const deadLetters = await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter');
-    const options = consumerOptions(runtime);
     const consumption = await runTransactionalStage({
       ...options,
       admin: session.admin,

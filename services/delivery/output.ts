@@ -27,7 +27,9 @@ import type {
   DeliveryOutcomes,
   PlatformAnswer,
 } from '#schemas/records.ts';
+import { traceHeaders } from '#schemas/trace_context.ts';
 import { partitionOf } from '#schemas/wire.ts';
+import type { BatchSpans } from '#services/stage/batch_spans.ts';
 import { type BatchCounts, count, deadRecords, emptyBatchCounts } from '#services/stage/batches.ts';
 import type { Attempted } from './attempts.ts';
 
@@ -57,7 +59,7 @@ const SILENT_SKIPS = new Set(['no_destination', 'destination_disabled', 'before_
  * What comes from a retry topic or a replay would be waiting or dead for ever by its outcome before, were it not told of; but what is
  * paused as it was before is known to be.
  */
-function isSilent({ isMain, outcome, pausedFor }: Attempted): boolean {
+export function isSilent({ isMain, outcome, pausedFor }: Attempted): boolean {
   return isMain ? SILENT_SKIPS.has(outcome.reason) : outcome.outcome === 'paused' && outcome.reason === pausedFor;
 }
 
@@ -91,7 +93,12 @@ export async function createDeliveryOutput(
   const probes = new Map<string, number>();
 
   /** Outcomes, retry topic records and dead letters of a batch of attempts. */
-  function write(attempts: readonly Attempted[], dead: readonly DeadLetter[], nowMs: number): Written {
+  function write(
+    attempts: readonly Attempted[],
+    dead: readonly DeadLetter[],
+    nowMs: number,
+    spans: BatchSpans | null = null,
+  ): Written {
     const tally = emptyBatchCounts();
     tally.in = attempts.length;
     const jobs = new Map<string, { retryTopic: RetryDelay; dueAtMs: number; members: Attempted[] }>();
@@ -122,7 +129,12 @@ export async function createDeliveryOutput(
     }
 
     const laid = [...jobs.values()].map(({ retryTopic, dueAtMs, members }) =>
-      jobRecord(codecs, { retryTopic: retryTopicName(adapter.name, retryTopic), dueAtMs, members }, smallPartitions),
+      jobRecord(
+        codecs,
+        { retryTopic: retryTopicName(adapter.name, retryTopic), dueAtMs, members },
+        smallPartitions,
+        spans,
+      ),
     );
     const outputs = laid.map(({ out }) => out);
     const tallyOfDead = deadRecords('delivery', deadLetters, codecs.dead, tally, smallPartitions);
@@ -203,6 +215,7 @@ function jobRecord(
   codecs: Codecs,
   { retryTopic, dueAtMs, members }: { retryTopic: string; dueAtMs: number; members: readonly Attempted[] },
   partitions: number,
+  spans: BatchSpans | null,
 ): { out: OutRecord; record: RetryRecord } {
   const first = members[0] as Attempted;
   const { siteId } = first;
@@ -219,10 +232,16 @@ function jobRecord(
     waits_since: waitsSinceMs,
   };
   const place = { topic: retryTopic, partition: partitionOf(siteId, partitions) };
+  const headers = spans === null ? undefined : tracesOf(spans, members);
   return {
-    out: { ...place, value: codecs.jobs.encode(job) },
+    out: { ...place, value: codecs.jobs.encode(job), ...(headers && { headers }) },
     record: { retryTopic: place, siteId, waitsSinceMs, isPaused },
   };
+}
+
+function tracesOf(spans: BatchSpans, members: readonly Attempted[]): Record<string, string> | undefined {
+  const found = members.map(({ entry }) => spans.of(entry.coordinate)).filter((trace) => trace !== undefined);
+  return traceHeaders(new Set(found));
 }
 
 function deadLetterOf(codecs: Codecs, destination: string, one: Attempted, nowMs: number): DeadLetter {

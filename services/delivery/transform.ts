@@ -6,8 +6,10 @@ import type { Metrics } from '#infra/metrics/metrics.ts';
 import { isHandedOver, type UncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { ERASED } from '#pipelines/erasure/suppression.ts';
 import type { DeadLetter } from '#schemas/records.ts';
+import type { BatchSpans } from '#services/stage/batch_spans.ts';
 import { count, isolatePoisonPills, publishBatchCounts } from '#services/stage/batches.ts';
 import type { Attempted, Attempts } from './attempts.ts';
+import { outcomesOf } from './call_spans.ts';
 import type { OutageWatch } from './delivery_ports.ts';
 import type { JobReader, TakenJobs } from './job_reader.ts';
 import type { DeliveryOutput } from './output.ts';
@@ -21,6 +23,8 @@ interface TransformOptions {
   output: DeliveryOutput;
   uncommitted: Pick<UncommittedOutcomes, 'committed' | 'forget'>;
   metrics: Metrics;
+  /** Begins the spans of a batch. */
+  spansOf(batch: InBatch, startMs: number): BatchSpans | null;
   /** Schema id under which an event's bytes are kept. */
   schemaId: number;
   nowMs(): number;
@@ -54,8 +58,9 @@ export function createTransform(options: TransformOptions): (batch: InBatch) => 
 async function attempt(options: TransformOptions, batch: InBatch, isProbe: boolean): Promise<TransformResult> {
   const { watch, output, uncommitted, metrics, nowMs } = options;
   const startedMs = nowMs();
+  const spans = options.spansOf(batch, startedMs);
   const taken = await options.jobs.take(batch, startedMs);
-  const work = await attemptAll(options, batch, taken, startedMs);
+  const work = await attemptAll(options, batch, taken, spans, startedMs);
   failpoint('delivery.after_answer');
   if (isProbe) watch.probed(work.attempted.some(({ outcome }) => outcome.outcome === 'paused'));
   const awayUntilMs = watch.awayUntilMs();
@@ -64,7 +69,7 @@ async function attempt(options: TransformOptions, batch: InBatch, isProbe: boole
     return leaving(batch.records[0]?.offset ?? 0, awayUntilMs);
   }
   const { attempted, unreadable, thrown, moved, leave } = resolveBatch(work, batch, nowMs());
-  const { outputs, tally, committed } = output.write(attempted, [...unreadable, ...thrown], nowMs());
+  const { outputs, tally, committed } = output.write(attempted, [...unreadable, ...thrown], nowMs(), spans);
   tally.in += taken.erased;
   if (taken.erased > 0) count(tally.dropped, ERASED, taken.erased);
   return {
@@ -74,6 +79,7 @@ async function attempt(options: TransformOptions, batch: InBatch, isProbe: boole
       uncommitted.committed(batch, leave?.offset ?? endOf(batch));
       committed();
       publishBatchCounts(metrics, tally, startedMs, nowMs());
+      spans?.end(nowMs(), outcomesOf(spans, attempted));
     },
   };
 }
@@ -83,6 +89,7 @@ async function attemptAll(
   { attempts, schemaId }: TransformOptions,
   batch: InBatch,
   taken: TakenJobs,
+  spans: BatchSpans | null,
   nowMs: number,
 ): Promise<BatchWork> {
   const work = { stage: 'delivery', batch, schemaId, nowMs } as const;
@@ -92,7 +99,7 @@ async function attemptAll(
         work,
         job.events,
         ({ view }) => ({ view, coordinate: view.coordinate }),
-        (events) => attempts.make({ ...job, events: [...events] }, batch.stopping),
+        (events) => attempts.make({ ...job, events: [...events], spans }, batch.stopping),
       ),
     ),
   );

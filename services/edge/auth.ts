@@ -11,6 +11,7 @@ import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Site } from '#schemas/setting.ts';
 import { createBlocked } from './admission.ts';
 import type { EdgeErrorCode } from './errors.ts';
+import type { RequestSpan } from './request_spans.ts';
 
 /** The key of a request, from the header or, where headers cannot be set, from the query; of several there all. */
 function presentedKeys(request: HttpRequestIn): string[] {
@@ -60,6 +61,7 @@ export interface RequestSignals {
   prefetch: boolean;
   /** Global Privacy Control. */
   gpc: boolean;
+  span: RequestSpan | null;
 }
 
 /**
@@ -76,6 +78,7 @@ export function requestSignals(request: HttpRequestIn): RequestSignals {
       headers.origin !== undefined || headers.referer !== undefined || headers['sec-fetch-site'] !== undefined,
     prefetch: PREFETCH_HEADERS.some((name) => /\b(prefetch|prerender|preview)\b/i.test(single(headers[name]) ?? '')),
     gpc: single(headers['sec-gpc']) === '1',
+    span: request.span,
   };
 }
 

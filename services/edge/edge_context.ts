@@ -15,6 +15,7 @@ import {
   sendAnswer,
 } from './errors.ts';
 import type { IngestCaller, IngestService } from './ingest_service.ts';
+import type { RequestSpan, RequestSpans } from './request_spans.ts';
 import type { RejectionRecorder } from './site_activity.ts';
 
 /** What the groups of routes get from the process. */
@@ -24,6 +25,8 @@ export interface EdgeParts {
   anonymousLimiter: AnonymousLimiter;
   errors: RequestErrors;
   rejections: RejectionRecorder;
+  /** Null where nothing is traced. */
+  spans: RequestSpans | null;
   /** Called with the hash of every key that was let in. */
   onKeyUsed(keyHash: string): void;
   nowMs(): number;
@@ -41,6 +44,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who has shown to be its sender; undefined where nobody is known. */
     caller: IngestCaller | undefined;
+    /** Null where it is not traced. */
+    span: RequestSpan | null;
   }
 }
 
@@ -48,6 +53,13 @@ const callerOf = (request: HttpRequestIn): IngestCaller => request.caller as Ing
 
 export function createEdgeContext(parts: EdgeParts, app: HttpServer) {
   app.decorateRequest('caller', undefined);
+  app.decorateRequest('span', null);
+  if (parts.spans !== null) {
+    app.addHook('onResponse', (request, reply, done) => {
+      request.span?.end(reply);
+      done();
+    });
+  }
   /** Notes a request whose caller is refused, where it is known whose site it was for. */
   const noteRefused = ({ code, refused }: { code: string; refused?: RefusedCaller }): void => {
     if (refused !== undefined) parts.rejections.recordRequest(refused, code);
@@ -55,6 +67,7 @@ export function createEdgeContext(parts: EdgeParts, app: HttpServer) {
   /** Says who has shown to be the sender of a request. */
   const markKnown = (request: HttpRequestIn, caller: IngestCaller): void => {
     request.caller = caller;
+    if (parts.spans !== null) request.span = parts.spans.begin(request, caller);
     request.permit?.know();
   };
   /** Hook `onRequest` behind one that knows the caller: refuses where the rate is known to be exceeded. */

@@ -17,6 +17,7 @@ import type { RateLimiter, Reservation } from './admission.ts';
 import type { RequestSignals } from './auth.ts';
 import type { BodyTurn } from './body.ts';
 import type { EdgeErrorCode } from './errors.ts';
+import type { RequestSpan } from './request_spans.ts';
 import type { AnsweredEvents, MappedFrom, RejectionRecorder, Sender } from './site_activity.ts';
 
 /** A limit of the API: docs/sending.md. */
@@ -79,6 +80,7 @@ interface Prepared {
   receivedAtMs: number;
   reservation: Reservation;
   records: readonly RawRecord[];
+  span: RequestSpan | null;
   total: number;
   answered: AnsweredCounts;
   note: () => void;
@@ -142,12 +144,12 @@ export function createIngestService(options: AcceptOptions) {
     const records = recordsOf(taken, options);
     turn?.end();
     const acceptance = { ok: true as const, accepted, dropped: overQuota, blocked, rejected, rate };
-    return { ok: true, acceptance, caller, receivedAtMs, reservation, records, total, answered, note };
+    return { ok: true, acceptance, caller, receivedAtMs, reservation, records, span: peer.span, total, answered, note };
   }
 
   async function send({ acceptance, caller, receivedAtMs, reservation, ...rest }: Prepared): Promise<Acceptance> {
-    const { records, total, answered, note } = rest;
-    const refusal = await produce(records, reservation, options).catch((error: unknown) => {
+    const { records, span, total, answered, note } = rest;
+    const refusal = await produce(records, reservation, span, options).catch((error: unknown) => {
       countFailed(reservation, total);
       throw error;
     });
@@ -224,10 +226,13 @@ function contextOf(
 async function produce(
   written: readonly RawRecord[],
   reservation: Reservation,
+  span: RequestSpan | null,
   options: AcceptOptions,
 ): Promise<SendRefusal['code'] | null> {
   if (written.length === 0) return null;
   const headers = reservedHeaders(reservation.accountId, reservation.lease);
+  const producing = span === null ? null : span.produce(written.length);
+  if (producing !== null) Object.assign(headers, producing.headers);
   failpoint('edge.before_send');
   const sending = written.map(({ partition, value }) => options.sender.send(partition, value, headers));
   const [only] = sending;
@@ -240,6 +245,7 @@ async function produce(
     if (result.code === 'not_acknowledged') options.rateLimiter.markUncertain(reservation);
     else options.rateLimiter.release(reservation, written[at]?.events ?? 0);
   });
+  producing?.end(refusal ?? undefined);
   return refusal;
 }
 

@@ -35,6 +35,7 @@ import { createAudienceNotes, createEngageMemories, createSpamWatch } from './en
 import { type AcceptOptions, createIngestService, type IngestService } from './ingest_service.ts';
 import { createInventory, type InventoryIntake } from './inventory.ts';
 import { createScriptCache, type ScriptCache } from './loaders/routes.ts';
+import { createRequestSpans } from './request_spans.ts';
 import { createKeyUse, createRejectionRecorder, createTagHealth } from './site_activity.ts';
 import { buildScripts, TAG_SOURCES } from './tag_files/scripts.ts';
 
@@ -55,7 +56,7 @@ const SEND_RETRIES = 8;
 
 /** HTTP -> events.raw: answers only when Kafka has acknowledged. */
 runProcess('edge', edgeConfig, async (runtime, config) => {
-  const { metrics, logger, fatal } = runtime;
+  const { metrics, logger, fatal, tracer } = runtime;
   // Goes on while the parts are opened, which takes longer.
   const scripts = buildScripts(TAG_SOURCES, logger);
   const { table } = await openSettings(runtime);
@@ -117,6 +118,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     engage,
     vendorScripts: openVendorScripts(runtime, config),
     rejections,
+    spans: tracer && createRequestSpans(tracer, { nowMs: Date.now, monotonicMs, random: Math.random }),
     onKeyUsed: keyUse.record,
     sharesLimits: () => rateLimiter.isShared(),
     healthy: () => runtime.clusterAlive() && sender.oldestMs() < config.acknowledgeMs,

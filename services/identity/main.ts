@@ -18,6 +18,7 @@ import { memoize } from '#pipelines/stage.ts';
 import { encodePerson } from '#schemas/event_batch.ts';
 import { type IdentityLink, linkKey } from '#schemas/records.ts';
 import { partitionOf, personPartition } from '#schemas/wire.ts';
+import type { BatchSpans } from '#services/stage/batch_spans.ts';
 import { packBatches, type ReadRecord } from '#services/stage/batches.ts';
 import { runEventStage, type StageEvent } from '#services/stage/event_stage.ts';
 import { type IndexRebuild, openStageIndex } from '#services/stage/index_rebuild.ts';
@@ -53,8 +54,8 @@ runEventStage<IdentityConfig, StageEvent, Identified>(
       lingerMs: LINGER_MS,
       eventsOf: uniqueEvents,
       decide: persons.identify,
-      write: (decisions) => [
-        ...identifiedEvents(decisions, reader.schemaId, session.config.eventPartitions),
+      write: (decisions, { spans }) => [
+        ...identifiedEvents(decisions, reader.schemaId, session.config.eventPartitions, spans),
         ...linkRecords(decisions, links, session.config.smallPartitions),
       ],
       count: (decisions) => ({ passed: decisions.reduce((sum, { entries }) => sum + entries.length, 0) }),
@@ -69,7 +70,12 @@ function uniqueEvents({ views }: ReadRecord): StageEvent[] {
 }
 
 /** The events with their persons, as records of events.identified on the persons' partitions. */
-function identifiedEvents(decisions: readonly Identified[], schemaId: number, partitions: number): OutRecord[] {
+function identifiedEvents(
+  decisions: readonly Identified[],
+  schemaId: number,
+  partitions: number,
+  spans: BatchSpans | null,
+): OutRecord[] {
   const bytesOf = memoize(encodePerson);
   const partitionIn = memoize((siteId: string) =>
     memoize((personId: string) => personPartition(siteId, personId, partitions)),
@@ -84,6 +90,7 @@ function identifiedEvents(decisions: readonly Identified[], schemaId: number, pa
       personBytes: bytesOf(person),
       eventBytes: view.eventBytes,
     })),
+    spans,
   );
 }
 

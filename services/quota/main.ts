@@ -44,11 +44,13 @@ runStage<QuotaConfig>('quota', quotaConfig, async (runtime, config) => {
   const producer = await openProducer(runtime);
   const partitions = openPartitions(runtime, store, usage, metrics.restored);
   const counts = await createCodec<QuotaCounts>(registry, TOPICS.counts, 'quota_counts');
+  const options = consumerOptions(runtime);
   const settleThenCommit = createSettlement({
     ...{ partitions, counts, usage, deadLetters, producer, metrics },
+    tracer: runtime.tracer,
+    groupId: options.groupId,
     smallPartitions: session.config.smallPartitions,
   });
-  const options = consumerOptions(runtime);
 
   const consumption = await consume({
     ...options,

@@ -6,10 +6,12 @@ import type { OutRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
+import type { Tracer } from '#infra/tracing/tracer.ts';
 import { byLog, countedEvents, type SettledUsage, type Settlement, settlementsOf } from '#pipelines/quota/settle.ts';
 import { createDeadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
 import { partitionOf } from '#schemas/wire.ts';
+import { beginBatchSpans } from '#services/stage/batch_spans.ts';
 import { count, deadRecords, emptyBatchCounts, publishBatchCounts } from '#services/stage/batches.ts';
 import type { Partitions } from './partitions.ts';
 
@@ -20,6 +22,8 @@ interface SettlementOptions {
   deadLetters: Codec<DeadLetter>;
   producer: Pick<KeyedProducer, 'send'>;
   metrics: QuotaMetrics;
+  tracer: Tracer | null;
+  groupId: string;
   /** Of the topics of usage and dead letters. */
   smallPartitions: number;
 }
@@ -29,13 +33,14 @@ interface SettlementOptions {
  * the next offset of events.raw to settle is kept.
  */
 export function createSettlement(options: SettlementOptions) {
-  const { partitions, counts, usage, deadLetters, producer, metrics, smallPartitions } = options;
+  const { partitions, counts, usage, deadLetters, producer, metrics, tracer, groupId, smallPartitions } = options;
   return async (
     batch: InBatch,
     commit: (offset: number, nextRawOffset: string) => Promise<void>,
   ): Promise<undefined> => {
     const startedMs = Date.now();
     if (batch.records.length === 0) return undefined;
+    const spans = beginBatchSpans(tracer, batch, { groupId, startMs: startedMs });
     const read = await readCounts(batch, counts, startedMs);
     const events = countedEvents(read.counts);
     const tally = emptyBatchCounts();
@@ -61,6 +66,7 @@ export function createSettlement(options: SettlementOptions) {
     metrics.settled(tally.passed);
     if (events.duplicate > 0) metrics.released('duplicate', events.duplicate);
     publishBatchCounts(metrics.stage, tally, startedMs, Date.now());
+    spans?.end(Date.now());
     return undefined;
   };
 }

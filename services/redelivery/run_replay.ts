@@ -15,6 +15,7 @@ import { choose, isMeant, type Known, placeOf } from '#pipelines/redelivery/rese
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeliveryJobRecord, ReplayPhase, ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
+import { indexTraces, readTraceHeaders } from '#schemas/trace_context.ts';
 import { openSource, planRange, type ReplayContext, readRange, type Slice, type Source } from './replay_source.ts';
 
 export interface RunOptions {
@@ -130,7 +131,10 @@ async function send(run: ReplayRun): Promise<boolean> {
     const judgement = await judge(slice, nextOf(log.now(), slice.partition));
     const { eventSchemaId, session } = context;
     const { smallPartitions } = session.config;
-    const records = jobRecords(replay.destination, judgement.chosen, run.jobs, eventSchemaId, smallPartitions);
+    const traces = indexTraces(
+      slice.records.flatMap((record) => readTraceHeaders(record.headers, { ...slice, ...record })),
+    );
+    const records = jobRecords(replay.destination, judgement.chosen, run.jobs, eventSchemaId, smallPartitions, traces);
     await log.save(added(slice, judgement, nowMs), records);
     readyMs = Math.max(readyMs, monotonicMs()) + (judgement.chosen.length / replay.rate) * 1000;
     return null;

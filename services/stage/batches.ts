@@ -11,6 +11,8 @@ import { isolate } from '#pipelines/stage.ts';
 import type { SourcePosition } from '#schemas/event.ts';
 import { createBatchWriter, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
+import { type CarriedTrace, traceHeaders } from '#schemas/trace_context.ts';
+import type { BatchSpans } from './batch_spans.ts';
 
 /** A record of event batches that could be read. */
 export interface ReadRecord {
@@ -104,14 +106,30 @@ interface OutEntry {
 /** Bytes of one EventBatch record, well below what a broker takes. */
 const RECORD_BYTES_MAX = 1024 * 1024;
 
-/** Packs entries into as few records as their partitions and the record size allow, keeping their order. */
-export function packBatches(topic: string, schemaId: number, entries: readonly OutEntry[]): OutRecord[] {
+/**
+ * Packs entries into as few records as their partitions and the record size allow, keeping their order. The headers of a record
+ * name the traces of its events.
+ */
+export function packBatches(
+  topic: string,
+  schemaId: number,
+  entries: readonly OutEntry[],
+  spans: BatchSpans | null,
+): OutRecord[] {
   const writers = new Map<number, ReturnType<typeof createBatchWriter>>();
+  const traces = new Map<number, Set<CarriedTrace>>();
   const outputs: OutRecord[] = [];
+  function finish(partition: number, writer: ReturnType<typeof createBatchWriter>): void {
+    const found = traces.get(partition);
+    const headers = found && traceHeaders(found);
+    traces.delete(partition);
+    outputs.push({ topic, partition, value: writer.finish(), ...(headers && { headers }) });
+  }
+
   for (const { partition, coordinate, personBytes, eventBytes } of entries) {
     let writer = writers.get(partition);
     if (writer !== undefined && writer.byteLength + eventBytes.length + personBytes.length > RECORD_BYTES_MAX) {
-      outputs.push({ topic, partition, value: writer.finish() });
+      finish(partition, writer);
       writer = undefined;
     }
     if (writer === undefined) {
@@ -119,8 +137,10 @@ export function packBatches(topic: string, schemaId: number, entries: readonly O
       writers.set(partition, writer);
     }
     writer.add(coordinate, personBytes, eventBytes);
+    const trace = spans?.of(coordinate);
+    if (trace !== undefined) traces.set(partition, (traces.get(partition) ?? new Set()).add(trace));
   }
-  for (const [partition, writer] of writers) outputs.push({ topic, partition, value: writer.finish() });
+  for (const [partition, writer] of writers) finish(partition, writer);
   return outputs;
 }
 

@@ -9,6 +9,7 @@ import { ERASED, type SuppressionList } from '#pipelines/erasure/suppression.ts'
 import type { SourcePosition } from '#schemas/event.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
+import { type BatchSpans, beginBatchSpans } from './batch_spans.ts';
 import {
   type BatchCounts,
   count,
@@ -36,6 +37,8 @@ export interface StageEvent {
 export interface BatchRead {
   batch: InBatch;
   records: readonly ReadRecord[];
+  /** Null where nothing of it is traced. */
+  spans: BatchSpans | null;
 }
 
 /** What a stage over events decides, and what it writes; the steps around that are the same for all of them. */
@@ -69,13 +72,14 @@ export function runEventStage<C extends ProcessConfig & { identitySecret: Buffer
   define: (runtime: Runtime, config: C, suppressed: SuppressionList) => Promise<EventStage<Event, Decision>>,
 ): void {
   runStage(name, read, async (runtime, config) => {
-    const { metrics, registry, session } = runtime;
+    const { metrics, registry, session, tracer } = runtime;
     const suppressed = await openSuppressionList(runtime, config.identitySecret);
     const stage = await define(runtime, config, suppressed);
     const dead = await createCodec<DeadLetter>(registry, deadTopic(name), 'dead_letter');
 
     async function transform(batch: InBatch): Promise<TransformResult> {
       const startedMs = Date.now();
+      const spans = beginBatchSpans(tracer, batch, { groupId: session.groupOf(name), startMs: startedMs });
       const read = await readRecords(name, batch, batch.records, stage.reader, startedMs);
       const all = read.records.flatMap((record) => stage.eventsOf(record, batch));
       const events = suppressed.kept(all, ({ view }) => view);
@@ -90,12 +94,13 @@ export function runEventStage<C extends ProcessConfig & { identitySecret: Buffer
       const erased = all.length - events.length;
       tally.in += erased;
       if (erased > 0) count(tally.dropped, ERASED, erased);
-      const outputs = await stage.write(decided.results, { batch, records: read.records });
+      const outputs = await stage.write(decided.results, { batch, records: read.records, spans });
       outputs.push(...deadRecords(name, [...read.dead, ...decided.dead], dead, tally, session.config.smallPartitions));
       return {
         outputs,
         committed() {
           stage.committed?.(decided.results);
+          spans?.end(Date.now());
           publishBatchCounts(metrics, tally, startedMs, Date.now());
         },
       };

@@ -25,6 +25,7 @@ import {
 } from '#infra/registry/schema_registry.ts';
 import { loginsIn } from '#infra/rights/logins.ts';
 import { type FollowedSettings, followSettings } from '#infra/settings/follow_settings.ts';
+import { openTracer, type Tracer } from '#infra/tracing/tracer.ts';
 import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
 
 export interface Runtime {
@@ -32,6 +33,8 @@ export interface Runtime {
   config: ProcessConfig;
   logger: Logger;
   metrics: Metrics;
+  /** Null where nothing is traced. */
+  tracer: Tracer | null;
   session: KafkaSession;
   registry: Registry;
   /** Registers what to stop; run in reverse order on SIGTERM, SIGINT or a failure of start-up. */
@@ -124,6 +127,8 @@ async function start(
   // Tells processes apart that are reached by several addresses.
   const own = randomBytes(4).toString('hex');
   for (const one of loginsIn(config)) login.set({ ...one, process: own }, 1);
+  const tracer = await openTracer(config.tracing, { name: stage, instance: own }, metrics);
+  life.stops.push(async () => tracer?.stop());
   const parts = createPartStates(logger, metrics, monotonicMs);
   let hasStarted = false;
   const metricsPort = await serveMetrics(config, metrics, () => ({
@@ -152,6 +157,7 @@ async function start(
     config,
     logger,
     metrics,
+    tracer,
     session,
     registry: createPatientRegistry(createRegistry(config.parts.registryUrl, config.parts.kafka), logger),
     parts,

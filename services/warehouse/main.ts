@@ -13,6 +13,7 @@ import { consumerOptions, runStage } from '#services/stage/stage.ts';
 import { openDeadLetters } from './dead_letters.ts';
 import { createInsert, createTableWaits } from './insert.ts';
 import { countStored, createRowReader, createTables, type Row } from './tables.ts';
+import { traceInserts } from './traced_inserts.ts';
 import { openWarehouse } from './upkeep.ts';
 
 const EVENT_TOPICS: ReadonlySet<string> = new Set([TOPICS.identified, TOPICS.redeliverWarehouse]);
@@ -24,7 +25,7 @@ const EVENT_TOPICS: ReadonlySet<string> = new Set([TOPICS.identified, TOPICS.red
  * committed.
  */
 runStage('warehouse', warehouseConfig, async (runtime, config) => {
-  const { session, registry, metrics, logger, onStop } = runtime;
+  const { session, registry, metrics, tracer, logger, onStop } = runtime;
   const { warehouse, personReloader, settings } = await openWarehouse(runtime, config);
   const { identitySecret } = config;
   const places = await openPlaces(databasesOf(config.placeDatabases), logger);
@@ -49,20 +50,8 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
   const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   const events = await createEventBatchReader(registry, TOPICS.identified);
   const { dedupWindowMs } = config;
-  return runSink<Row>({
-    ...consumerOptions(runtime),
-    admin: session.admin,
-    offsetsTopic: TOPICS.stageOffsets,
-    topics: tables.topics,
-    fetchBytesMin: FETCH_BYTES_MIN,
-    blockRowsMax: config.blockRowsMax,
-    blockBytesMax: config.blockBytesMax,
-    flushIntervalMs: config.flushIntervalMs,
+  const sink = {
     toRows: await createRowReader(registry, tables, deadLetters),
-    async deadLetter(topic, partition, { offset, value }) {
-      const views = EVENT_TOPICS.has(topic) ? viewsIn(await events.read(value)) : null;
-      await deadLetters.writePoisonPill({ topic, partition, offset, value, views, schemaId: eventSchemaId });
-    },
     // Of an event that is older than the claims dedup has, the table is asked first: it may have passed dedup before.
     insert: createInsert({
       warehouse,
@@ -75,6 +64,21 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
       logger,
       dedupWindowMs,
     }),
+  };
+  return runSink<Row>({
+    ...consumerOptions(runtime),
+    admin: session.admin,
+    offsetsTopic: TOPICS.stageOffsets,
+    topics: tables.topics,
+    fetchBytesMin: FETCH_BYTES_MIN,
+    blockRowsMax: config.blockRowsMax,
+    blockBytesMax: config.blockBytesMax,
+    flushIntervalMs: config.flushIntervalMs,
+    ...(tracer === null ? sink : traceInserts(tracer, sink, tables.tableOf, Date.now)),
+    async deadLetter(topic, partition, { offset, value }) {
+      const views = EVENT_TOPICS.has(topic) ? viewsIn(await events.read(value)) : null;
+      await deadLetters.writePoisonPill({ topic, partition, offset, value, views, schemaId: eventSchemaId });
+    },
     committed: countStored(metrics, personReloader.changed),
     nowMs: monotonicMs,
   });

@@ -14,6 +14,7 @@ const SETTINGS = {
   SCHEMA_REGISTRY_URL: 'http://registry:8080/apis/ccompat/v7',
   EVENT_PARTITIONS: given('EVENT_PARTITIONS', '4'),
   LOG_LEVEL: given('LOG_LEVEL', 'info'),
+  OTEL_EXPORTER_OTLP_ENDPOINT: given('OTEL_EXPORTER_OTLP_ENDPOINT'),
 };
 
 /** What a process has beside that, of the variables that it reads. */

@@ -22,6 +22,7 @@ export function settingsOf({ hostOf, partitions, replicas }: SettingsOf): Record
     CONTROL_EDGE_URL: 'https://edge.example.com',
     CONTROL_HOSTS: `control:${PORTS.control}`,
     TRUSTED_PROXIES: '',
+    OTEL_EXPORTER_OTLP_ENDPOINT: '',
   };
 }
 

@@ -53,6 +53,8 @@ export const POLICIES: readonly Manifest[] = [
   egress('to-platforms', ofKinds('edge', 'control', 'delivery', 'erasure', 'alerts'), PLATFORMS),
   // The operator's own mail server may be anywhere.
   egress('to-mail', ofKinds('alerts'), { ports: tcp(25, 465, 587) }),
+  // A collector of traces, where one is set.
+  egress('to-collector', { matchLabels: ALL_LABELS }, { to: [namespace('monitoring')], ports: tcp(4318) }),
   ingress('to-edge', ofKinds('edge'), { ports: tcp('http') }),
   ingress('to-control', ofKinds('control'), { from: [namespace('ingress')], ports: tcp('http') }),
   ingress('to-metrics', { matchLabels: ALL_LABELS }, { from: [namespace('monitoring')], ports: tcp(PORTS.metrics) }),

@@ -25,6 +25,7 @@ test('a variable that is read, and one that is empty, give no warning', () => {
 /** Names whose beginnings are everybody's. */
 const SHARED = [
   ...['LOG_LEVEL', 'LOCAL_DIR', 'JAVA_HOME', 'PATH', 'NO_COLOR', 'WATCHDOG_USEC', 'NOTIFY_SOCKET'],
+  ...['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_TRACES_SAMPLER_ARG'],
   ...['AWS_ACCESS_KEY_ID', 'AWS_ENDPOINT_URL_S3', 'AWS_REGION', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'],
 ];
 

@@ -16,6 +16,7 @@ export function mainJob(
     firstAttemptedAtMs: null,
     isMain: true,
     pausedFor: '',
+    spans: null,
     ...changes,
   };
 }

@@ -88,6 +88,7 @@ async function world(isDown: (siteId: string) => boolean, isAlone = true) {
   const transform = createTransform({
     ...{ attempts, uncommitted, schemaId: 1, nowMs, metrics: createMetrics('delivery.webhook') },
     settings: { isCurrent: () => true },
+    spansOf: () => null,
     watch: { ask: () => ({ kind: 'go' as const }), probed: () => undefined, awayUntilMs: () => null },
     jobs: await createJobReader(registry, 'webhook', { releases, scans }, { kept: (events) => events }),
     output: await createDeliveryOutput(

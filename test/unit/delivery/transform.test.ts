@@ -67,6 +67,7 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
   const transform = createTransform({
     ...{ attempts, uncommitted, schemaId: 1, nowMs, metrics: createMetrics('delivery.ga4') },
     settings: { isCurrent: () => true },
+    spansOf: () => null,
     watch: { ...AVAILABLE, awayUntilMs: given.awayUntilMs ?? AVAILABLE.awayUntilMs },
     jobs: {
       viewsOf: async () => null,

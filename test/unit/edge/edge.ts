@@ -27,6 +27,7 @@ import { createAudienceNotes, createEngageMemories, createSpamWatch } from '#ser
 import { createIngestService } from '#services/edge/ingest_service.ts';
 import { createInventory } from '#services/edge/inventory.ts';
 import { createScriptCache } from '#services/edge/loaders/routes.ts';
+import type { RequestSpans } from '#services/edge/request_spans.ts';
 import { createRejectionRecorder } from '#services/edge/site_activity.ts';
 import type { TagScripts } from '#services/edge/tag_files/routes.ts';
 import { filledTable, put } from '#test/unit/settings/filled_table.ts';
@@ -89,6 +90,10 @@ export interface TestEdgeOptions {
   engageMemory?: EngageMemoryStore;
   /** What gives vendors' scripts; absent: they are unreachable. */
   fetchScript?: FetchScript;
+  /** What traces requests; absent: nothing is traced. */
+  spans?: RequestSpans;
+  /** Told of the headers of each record. */
+  onHeaders?: (headers: Record<string, string>) => void;
   /** Told of reservations of which nobody knows what became. */
   onDoubt?: (reservation: Reservation) => void;
 }
@@ -153,7 +158,10 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   });
   const ingestService = createIngestService({
     rateLimiter: options.rateLimiter ?? { ...openAdmitter, markUncertain: options.onDoubt ?? (() => undefined) },
-    sender: memorySender(answers, (value) => records.push(eventsOf(value))),
+    sender: memorySender(answers, (value, headers) => {
+      records.push(eventsOf(value));
+      options.onHeaders?.(headers);
+    }),
     schemaId: SCHEMA_ID,
     partitions: PARTITIONS,
     anonymousSalt: () => Buffer.alloc(32, 1),
@@ -179,6 +187,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
     isExempt: options.isExempt ?? (() => true),
     ingestService,
     rejections,
+    spans: options.spans ?? null,
     sharesLimits: () => false,
     inventory: createInventory({
       sender: memorySender(answers, (value) => inventories.push(inventoryType.fromBuffer(bodyOf(value)))),
@@ -246,11 +255,14 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   };
 }
 
-function memorySender(answers: Promise<SendResult>[], keep: (value: Buffer) => void): PartitionSender {
+function memorySender(
+  answers: Promise<SendResult>[],
+  keep: (value: Buffer, headers: Record<string, string>) => void,
+): PartitionSender {
   return {
-    async send(_partition, value) {
+    async send(_partition, value, headers = {}) {
       const result = (await answers.shift()) ?? { ok: true };
-      if (result.ok) keep(value);
+      if (result.ok) keep(value, headers);
       return result;
     },
     queuedBytes: () => 0,

@@ -49,7 +49,14 @@ async function turnsUntilSent(events: number): Promise<number> {
     readAccepted: () => () => undefined,
     metrics: createMetrics('edge'),
   });
-  const peer = { clientIp: '203.0.113.9', userAgent: 'node', browserSigns: false, prefetch: false, gpc: false };
+  const peer = {
+    clientIp: '203.0.113.9',
+    userAgent: 'node',
+    browserSigns: false,
+    prefetch: false,
+    gpc: false,
+    span: null,
+  };
   const caller = { key: apiKey({ caller: 'server' }), site: site({}), account: account() };
   const sent = Array.from({ length: events }, () => newEvent());
   expect(await ingestService.accept(sent, peer, caller)).toMatchObject({ ok: true, accepted: events });

@@ -1,0 +1,52 @@
+// What traces are to the processes: spans that are started and ended. Null in place of a tracer: nothing is traced.
+import type { Metrics } from '#infra/metrics/metrics.ts';
+import type { TraceContext } from '#schemas/trace_context.ts';
+
+/** Names from OpenTelemetry's semantic conventions, and `svc.` for our own. No value is of a person, or a URL, or a secret. */
+export type SpanAttributes = Readonly<Record<string, string | number | string[]>>;
+
+export interface SpanFacts {
+  name: string;
+  kind: 'server' | 'client' | 'producer' | 'consumer';
+  /** Milliseconds since 1970 UTC. */
+  startMs: number;
+  attributes: SpanAttributes;
+  /** Null where it begins a trace. */
+  parent: TraceContext | null;
+  /** A span of another trace that it follows from. */
+  link?: TraceContext;
+}
+
+/** A span that is not ended is never told of. */
+export interface OpenSpan {
+  readonly context: TraceContext;
+  /** @param error A code of what went wrong. */
+  end(endMs: number, attributes?: SpanAttributes, error?: string): void;
+}
+
+export interface Tracer {
+  /** Share of requests that are traced, from 0 to 1. */
+  readonly ratio: number;
+  start(facts: SpanFacts): OpenSpan;
+  /** Counts spans that are not made, as there were too many. */
+  leftOut(spans: number): void;
+  /** Tells the collector of what has ended, for a second at the most. */
+  stop(): Promise<void>;
+}
+
+export interface TracingSettings {
+  /** Base URL of the collector; null: nothing is traced. */
+  endpoint: string | null;
+  ratio: number;
+}
+
+/** Opens what sends spans to a collector. What it takes is loaded only where there is one. */
+export async function openTracer(
+  { endpoint, ratio }: TracingSettings,
+  service: { name: string; instance: string },
+  metrics: Pick<Metrics, 'counter'>,
+): Promise<Tracer | null> {
+  if (endpoint === null) return null;
+  const { createOtlpTracer } = await import('./otlp_tracer.ts');
+  return createOtlpTracer({ endpoint, ratio }, service, metrics);
+}
