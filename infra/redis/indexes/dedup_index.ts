@@ -118,7 +118,7 @@ function argumentsOf(
 }
 
 /** Buckets of any prefix, as `d:b:NAME` and `d:{SHARD}:b:NAME`. */
-const BUCKET_KEYS = 'd:*b:*';
+export const BUCKET_KEYS = 'd:*b:*';
 
 /** Drops the buckets that claims of another layout lie in: nobody looks there any more, and nothing sweeps them. */
 async function dropOtherBuckets(redis: Redis, prefixes: readonly string[], bucketChars: number): Promise<void> {

@@ -11,7 +11,7 @@ const REBUILT = `${OPERATIONS}#rebuilding-dedup-keys`;
  * @param isCluster Whether processes take it for a node of a cluster.
  */
 export function redisChecks(
-  { fields, aheadMs, savePoints }: RedisFacts,
+  { fields, aheadMs, savePoints, buckets }: RedisFacts,
   overcommit: number | null,
   isCluster = false,
 ): CheckResult[] {
@@ -36,6 +36,7 @@ export function redisChecks(
         )
       : ok('redis.evicted', 'Redis has evicted nothing'),
     ...memoryChecks(count('used_memory'), count('maxmemory'), count('total_system_memory')),
+    ...bucketChecks(buckets),
     persistenceCheck(text('aof_enabled') === '1', savePoints),
     storingCheck(text),
     count('connected_slaves') > 0 || text('role') === 'slave'
@@ -89,6 +90,21 @@ function memoryChecks(used: number, limit: number, machine: number): CheckResult
     );
   }
   return states;
+}
+
+/** Buckets grow with the rate of events, by a quarter more than the window between two sweeps. */
+const BUCKET_WARNING = 0.75;
+
+/** An id in a bucket that Redis no longer packs takes five times the memory. */
+function bucketChecks(buckets: RedisFacts['buckets']): CheckResult[] {
+  if (buckets === null) return [];
+  const check = 'redis.buckets';
+  const { idsInBucket, packedMax } = buckets;
+  const says = `buckets of event ids hold ${Math.round(idsInBucket)} each; Redis packs up to ${packedMax}`;
+  if (idsInBucket < BUCKET_WARNING * packedMax) return [ok(check, says)];
+  const then = idsInBucket < packedMax ? 'beyond them an id takes' : 'an id takes';
+  const todo = `raise DEDUP_BUCKET_CHARS by one: ${REBUILT}`;
+  return [warning(check, `${says}, ${then} five times the memory`, todo)];
 }
 
 /** Without one of the two a restart loses all, which is made again from Kafka for hours. */

@@ -187,7 +187,7 @@ const INFO = {
   ...{ rdb_last_bgsave_status: 'ok', aof_last_bgrewrite_status: 'ok', connected_slaves: '1' },
 };
 const redis = (some: Partial<typeof INFO> = {}, more: Partial<RedisFacts> = {}): RedisFacts => ({
-  ...{ fields: new Map(Object.entries({ ...INFO, ...some })), aheadMs: 3, savePoints: '', ...more },
+  ...{ fields: new Map(Object.entries({ ...INFO, ...some })), aheadMs: 3, savePoints: '', buckets: null, ...more },
 });
 
 test.each<[string, RedisFacts, number | null, string[]]>([
@@ -203,6 +203,13 @@ test.each<[string, RedisFacts, number | null, string[]]>([
   ['that fills up', redis({ used_memory: '900' }), null, ['warning redis.memory']],
   ["with its machine's memory as limit", redis({ maxmemory: '1990' }), null, ['warning redis.maxmemory']],
   ['without a limit', redis({ maxmemory: '0' }), null, []],
+  ['whose buckets are packed', redis({}, { buckets: { idsInBucket: 383, packedMax: 512 } }), null, []],
+  [
+    'whose buckets are nearly full',
+    redis({}, { buckets: { idsInBucket: 384, packedMax: 512 } }),
+    null,
+    ['warning redis.buckets'],
+  ],
   ['that keeps nothing', redis({ aof_enabled: '0' }), null, ['failure redis.persistence']],
   ['that takes snapshots', redis({ aof_enabled: '0' }, { savePoints: '3600 1' }), null, ['warning redis.persistence']],
   [
