@@ -1,3 +1,4 @@
+import { digitsOf } from '#pipelines/analytics/revenue/currency_digits.ts';
 import { timeZone } from './calendar.ts';
 
 const whole = new Intl.NumberFormat('en-GB');
@@ -21,7 +22,9 @@ export const percent = (share: number | null): string =>
 export function money(value: number, currency: string): string {
   if (!/^[A-Z]{3}$/.test(currency)) return `${decimals.format(value)} ${currency}`.trim();
   const options = { style: 'currency', currency, currencyDisplay: 'narrowSymbol' } as const;
-  return new Intl.NumberFormat('en-GB', options).format(value);
+  const digits = digitsOf(currency);
+  const fraction = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return new Intl.NumberFormat('en-GB', { ...options, ...fraction }).format(value);
 }
 
 /** From here on it is read as so many times as much. */

@@ -49,6 +49,19 @@ test('no text of a card reaches into another with five currencies, wide and narr
   await context.close();
 });
 
+test('revenue is what was left of payments, with what was paid and paid back, and orders that came again', async () => {
+  const { page, context, faults } = await dashboard.visit('/sites/shop/overview', withTraffic(startStubApi()));
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.getByText(/^€[\d,]+\.\d\d paid, €[\d,]+\.\d\d paid back, of it €[\d,]+\.\d\d by renewals$/).waitFor();
+  await page.getByText('12 sent again, 17 times: each is counted once').waitFor();
+  await page.getByRole('button', { name: /^Orders/ }).click();
+  await page.getByRole('heading', { name: 'Orders by day' }).waitFor();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  expect(await axeViolations(page)).toEqual([]);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('the days of a week are all to be seen in the table of the chart', async () => {
   const { page, context } = await dashboard.visit('/sites/shop/overview?period=7d', withTraffic(startStubApi()));
   await page.getByText('Show as a table').click();

@@ -1,5 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { PERSON_CONDITIONS_MAX } from '#pipelines/analytics/filters.ts';
+import type { RevenueAnswer } from '#pipelines/analytics/revenue/answer.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import {
   campaignRevenue,
@@ -73,14 +74,42 @@ test('figures have their course and that of the time before', () => {
   ]);
 });
 
-test('revenue is never added over currencies, and nothing where nothing was bought', () => {
-  const breakdown = ['EUR', ''].map((value) => ({ value, parts: [value], ...group(1, 9.5), before: group(1, 4) }));
-  expect(revenueFigures(answerOf({ ...group(1, 19), breakdown, other: null }))).toMatchObject([
-    { name: 'Revenue EUR', total: 9.5, before: 4, values: [9.5], currency: 'EUR' },
-    { name: 'Revenue without a currency', total: 9.5, currency: '' },
+const paid = (orders: number, gross: number, refunds = 0) => ({
+  ...{ orders, persons: orders, gross, refunded: 0, refunds, net: gross - refunds, tax: 0, shipping: 0 },
+});
+const currencyOf = (currency: string, orders: number, gross: number, refunds: number, renewed = 0) => {
+  const of = { ...paid(orders, gross, refunds), renewals: paid(Math.sign(renewed), renewed) };
+  const before = { ...paid(1, 4), renewals: paid(0, 0) };
+  return {
+    ...{ currency, digits: 2, ...of, intervals: [{ from: 0, ...of }] },
+    before: { ...before, intervals: [{ from: 0, ...before }] },
+  };
+};
+const revenueOf = (currencies: object[], repeated_orders = 0, repeats = 0) =>
+  ({ currencies, repeated_orders, repeats }) as unknown as RevenueAnswer;
+
+test('revenue is what was left of payments, never added over currencies; orders are, each once', () => {
+  const currencies = [currencyOf('EUR', 3, 30, 2.5, 10), currencyOf('', 1, 9.5, 0)];
+  expect(revenueFigures(revenueOf(currencies, 2, 5))).toEqual([
+    {
+      ...{ name: 'Revenue EUR', total: 37.5, before: 4, values: [37.5], valuesBefore: [4], currency: 'EUR' },
+      note: '€40.00 paid, €2.50 paid back, of it €10.00 by renewals',
+    },
+    {
+      ...{ name: 'Revenue without a currency', total: 9.5, before: 4, values: [9.5], valuesBefore: [4], currency: '' },
+      note: '9.5 paid, 0 paid back',
+    },
+    {
+      ...{ name: 'Orders', total: 5, before: 2, values: [5], valuesBefore: [2], currency: null },
+      note: '2 sent again, 5 times: each is counted once',
+    },
   ]);
-  expect(revenueFigures(answerOf({ ...group(0, 0), breakdown: [], other: null }))).toMatchObject([
-    { name: 'Revenue', total: 0 },
+});
+
+test('nothing was earned where nothing was paid', () => {
+  expect(revenueFigures(revenueOf([]))).toMatchObject([
+    { name: 'Revenue', total: 0, before: 0 },
+    { name: 'Orders', total: 0, before: 0 },
   ]);
 });
 

@@ -20,21 +20,23 @@ export function withTraffic(
   currencies: readonly string[] = ['EUR', 'USD'],
 ): StubApi {
   return api
-    .on('POST', /\/trends$/, (body) => trends(body as Asked, currencies))
+    .on('POST', /\/trends$/, (body) => trends(body as Asked))
+    .on('POST', /\/revenue$/, (body) => revenue(body as Asked, currencies))
     .on('POST', /\/top$/, (body) => top(body as Asked, names))
     .on('POST', /\/visits$/, (body) => visits(body as Asked));
 }
 
-function trends(
-  { from, to, interval = 'day', compare, breakdown, series = [] }: Asked,
-  names: readonly string[],
-): object {
+const startsOf = ({ from, to, interval = 'day' }: Asked): number[] => {
   const step = STEPS[interval];
-  const starts = Array.from({ length: Math.max(1, Math.ceil((to - from) / step)) }, (_, at) => from + at * step);
+  return Array.from({ length: Math.max(1, Math.ceil((to - from) / step)) }, (_, at) => from + at * step);
+};
+const visitorsAt = (at: number, factor: number): number => Math.round(factor * (20 + 8 * Math.sin(at) + (at % 3)));
+
+function trends(asked: Asked): object {
+  const { to, compare, series = [] } = asked;
+  const starts = startsOf(asked);
   const group = (factor: number): object => {
-    const intervals = starts.map((start, at) =>
-      figures(start, Math.round(factor * (20 + 8 * Math.sin(at) + (at % 3)))),
-    );
+    const intervals = starts.map((start, at) => figures(start, visitorsAt(at, factor)));
     const sum = (of: 'events' | 'persons' | 'sum' | 'measured'): number =>
       intervals.reduce((all, one) => all + one[of], 0);
     return { events: sum('events'), persons: sum('persons'), sum: sum('sum'), measured: sum('measured'), intervals };
@@ -43,13 +45,8 @@ function trends(
     ...group(factor),
     ...(compare !== undefined && { before: group(factor * 0.9) }),
   });
-  const currencies = names.map((value, at) => ({ value, parts: [value], ...compared(30 / (1 + 2 * at)) }));
   return {
-    series: series.map((_, at) => ({
-      ...compared(at === 0 ? 60 : 4),
-      breakdown: breakdown === undefined ? [] : currencies,
-      other: null,
-    })),
+    series: series.map((_, at) => ({ ...compared(at === 0 ? 60 : 4), breakdown: [], other: null })),
     formulas: [],
     as_of: to,
   };
@@ -57,6 +54,29 @@ function trends(
 
 function figures(from: number, persons: number): Record<'from' | 'events' | 'persons' | 'sum' | 'measured', number> {
   return { from, events: persons * 7, persons, sum: persons * 42.5, measured: persons * 42.5 };
+}
+
+/** A tenth is paid back, a fifth comes of renewals, and some orders come again. */
+function revenue(asked: Asked, currencies: readonly string[]): object {
+  const starts = startsOf(asked);
+  const payments = (orders: number): object => ({
+    ...{ orders, persons: orders, gross: orders * 42.5, refunded: 1, refunds: orders * 4.25, net: orders * 38.25 },
+    ...{ tax: orders * 7, shipping: orders * 3 },
+  });
+  const figuresOf = (orders: number): object => ({ ...payments(orders), renewals: payments(orders / 5) });
+  const period = (factor: number): object => {
+    const orders = starts.map((_, at) => visitorsAt(at, factor));
+    const total = orders.reduce((all, one) => all + one, 0);
+    return { ...figuresOf(total), intervals: starts.map((from, at) => ({ from, ...figuresOf(orders[at] ?? 0) })) };
+  };
+  return {
+    currencies: currencies.map((currency, at) => ({
+      ...{ currency, digits: 2, breakdown: [], other: null },
+      ...{ ...period(30 / (1 + 2 * at)), before: period(27 / (1 + 2 * at)) },
+    })),
+    ...{ more_currencies: 0, repeated_orders: 12, repeats: 17, differing_orders: 1, repeated: [] },
+    ...{ without_amount: 0, refunds_without_order: 0, refunds_without_amount: 0, refunds_cut: 0, as_of: asked.to },
+  };
 }
 
 function top({ field, to }: Asked, names: readonly string[]): object {

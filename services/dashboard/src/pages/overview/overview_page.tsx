@@ -66,7 +66,7 @@ function Counts({ siteId, site, period }: PartProps) {
   );
   const revenue = useQuery(
     key,
-    (signal) => ask(siteId, 'trends', overview.revenueQuestion(period), signal),
+    (signal) => ask(siteId, 'revenue', overview.revenueQuestion(period), signal),
     overview.EVERY_MS,
   );
   const counted = useMemo(() => (counts.value === null ? null : overview.countFigures(counts.value)), [counts.value]);
@@ -94,6 +94,11 @@ function Counts({ siteId, site, period }: PartProps) {
             >
               <FigureText figure={figure} />
             </button>
+            {figure.note !== undefined && (
+              <span class="figure-note small muted" title={figure.note}>
+                {figure.note}
+              </span>
+            )}
             {figure.name === overview.CONVERSIONS && <ConversionsNote siteId={siteId} conversions={conversions} />}
           </li>
         ))}

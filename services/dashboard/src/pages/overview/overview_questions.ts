@@ -1,4 +1,6 @@
 import type { AddressPart } from '#pipelines/analytics/filters.ts';
+import type { RevenueAnswer } from '#pipelines/analytics/revenue/answer.ts';
+import type { RevenueQuery } from '#pipelines/analytics/revenue/query.ts';
 import type { TopAnswer, TopQuery } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
@@ -6,6 +8,7 @@ import type { VisitsAnswer, VisitsQuery } from '#pipelines/analytics/visits/ques
 import type { VisitValue } from '#pipelines/analytics/visits/visit_values.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { queryCalendar } from '../../calendar.ts';
+import { money, number } from '../../format.ts';
 import type { Period } from '../../period.ts';
 
 /** A period ends now: what is shown is asked again so often. */
@@ -39,14 +42,9 @@ export const conversionTrends = (conversions: readonly string[]): object => ({
   breakdown: { fields: [{ column: 'event' }], limit: VALUES_SHOWN },
 });
 
-export function revenueQuestion({ from, to, interval }: Period): TrendsQuery {
-  const measure = { of: 'sum', field: { column: 'value' } } as const;
-  return {
-    ...{ from, to, interval, ...queryCalendar(), compare: 'previous' },
-    series: [{ events: ['purchase'], measure, filters: [{ field: { column: 'value' }, is: 'set' }] }],
-    breakdown: { field: { column: 'currency' }, limit: CURRENCIES_MAX },
-  };
-}
+export const revenueQuestion = ({ from, to, interval }: Period): RevenueQuery => ({
+  ...{ from, to, interval, ...queryCalendar(), compare: 'previous' },
+});
 
 /**
  * What people bought by the campaign that they came by first, as the trends page has a question. Amounts of different currencies
@@ -120,6 +118,8 @@ export interface Figure {
   valuesBefore: readonly number[];
   /** Of an amount of money; empty where its events name none. */
   currency: string | null;
+  /** What it is made of, in words. */
+  note?: string;
 }
 
 export const CONVERSIONS = 'Conversions';
@@ -129,7 +129,7 @@ export const noFigure = (name: string): Figure => ({
   ...{ name, total: null, before: null, values: [], valuesBefore: [], currency: null },
 });
 
-type Group = Pick<TrendsAnswer['series'][number], 'events' | 'persons' | 'measured' | 'intervals' | 'before'>;
+type Group = Pick<TrendsAnswer['series'][number], 'events' | 'persons' | 'intervals' | 'before'>;
 
 /** Visitors, events and conversions of the answer to `countsQuestion`. */
 export function countFigures(answer: TrendsAnswer): Figure[] {
@@ -140,24 +140,55 @@ export function countFigures(answer: TrendsAnswer): Figure[] {
   ];
 }
 
-/** Revenue by currency of the answer to `revenueQuestion`; a zero where nothing was bought. */
-export function revenueFigures(answer: TrendsAnswer): Figure[] {
-  const currencies = answer.series[0]?.breakdown ?? [];
-  if (currencies.length === 0) return [{ ...noFigure('Revenue'), total: 0, before: 0 }];
-  return currencies.map(({ value, ...group }) => {
-    const name = value === '' ? 'Revenue without a currency' : `Revenue ${value}`;
-    return { ...figureOf(name, group, 'measured'), currency: value };
+type Revenue = RevenueAnswer['currencies'][number];
+type Payments = Revenue['renewals'];
+
+/** Orders and renewals together: what of the first the answer has without them. */
+const both = (of: Payments & { renewals: Payments }, name: 'orders' | 'gross' | 'refunds' | 'net'): number =>
+  of[name] + of.renewals[name];
+
+/**
+ * What was left of payments after refunds, by currency; then how many there were. Each order is counted once, however often it was
+ * sent. A zero where nothing was paid.
+ */
+export function revenueFigures({ currencies, repeated_orders, repeats }: RevenueAnswer): Figure[] {
+  const earned = currencies.map((one): Figure => {
+    const [gross, refunds] = (['gross', 'refunds'] as const).map((name) => money(both(one, name), one.currency));
+    const renewals = one.renewals.net === 0 ? '' : `, of it ${money(one.renewals.net, one.currency)} by renewals`;
+    return {
+      ...paymentsFigure([one], one.currency === '' ? 'Revenue without a currency' : `Revenue ${one.currency}`, 'net'),
+      currency: one.currency,
+      note: `${gross} paid, ${refunds} paid back${renewals}`,
+    };
   });
+  const again =
+    repeats === 0 ? '' : `${number(repeated_orders)} sent again, ${number(repeats)} times: each is counted once`;
+  const orders = { ...paymentsFigure(currencies, 'Orders', 'orders'), note: again };
+  if (earned.length === 0) return [{ ...noFigure('Revenue'), total: 0, before: 0 }, orders];
+  return [...earned, orders];
 }
 
-function figureOf(name: string, group: Group, of: 'events' | 'persons' | 'measured'): Figure {
+/** Payments of several currencies as one figure. */
+function paymentsFigure(currencies: readonly Revenue[], name: string, of: 'orders' | 'net'): Figure {
+  const sum = (some: readonly (Payments & { renewals: Payments })[]): number =>
+    some.reduce((all, one) => all + both(one, of), 0);
+  const before = currencies.flatMap((one) => one.before ?? []);
+  const byInterval = (some: readonly Pick<Revenue, 'intervals'>[]): number[] =>
+    (some[0]?.intervals ?? []).map((_, at) => sum(some.flatMap(({ intervals }) => intervals[at] ?? [])));
+  return {
+    ...{ name, total: sum(currencies), before: sum(before) },
+    ...{ values: byInterval(currencies), valuesBefore: byInterval(before), currency: null },
+  };
+}
+
+function figureOf(name: string, group: Group, of: 'events' | 'persons'): Figure {
   const { before, intervals } = group;
   return {
     name,
-    total: group[of] ?? 0,
-    before: before === undefined ? null : (before[of] ?? 0),
-    values: intervals.map((one) => one[of] ?? 0),
-    valuesBefore: before?.intervals.map((one) => one[of] ?? 0) ?? [],
+    total: group[of],
+    before: before === undefined ? null : before[of],
+    values: intervals.map((one) => one[of]),
+    valuesBefore: before?.intervals.map((one) => one[of]) ?? [],
     currency: null,
   };
 }
