@@ -71,6 +71,7 @@ const site = record('Site', 'What events are of.', {
     nullable(string(), 'How exactly rows say where visitors are: city, country or none; null: city.'),
   ),
   visitor_addresses: optional(nullable(string(), 'What of their addresses rows have: whole or cut; null: whole.')),
+  currency: optional(nullable(string(), 'The currency that revenue is told in; null: those that were sent.')),
 });
 export type Site = ValueOf<typeof site>;
 

@@ -4,6 +4,7 @@ REVOKE ALL ON *.* FROM svc_control;
 GRANT SELECT, dictGet ON svc.* TO svc_control;
 GRANT SELECT ON system.processes TO svc_control;
 GRANT INSERT ON svc.person_splits TO svc_control;
+GRANT INSERT ON svc.currency_rates TO svc_control;
 GRANT ALTER UPDATE ON svc.event_rows TO svc_control;
 GRANT KILL QUERY, CREATE TEMPORARY TABLE ON *.* TO svc_control;
 CREATE USER IF NOT EXISTS svc_warehouse IDENTIFIED WITH sha256_hash BY 'SHA256_OF_THE_PASSWORD' DEFAULT DATABASE svc;

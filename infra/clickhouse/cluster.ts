@@ -32,6 +32,7 @@ const SHARDED_BY: Record<string, string> = {
   repeated_events: 'cityHash64(site_id, event_hash)',
   erasing: 'cityHash64(erasure_id)',
   event_hours: 'rand()',
+  currency_rates: 'cityHash64(currency)',
 };
 
 /**

@@ -118,7 +118,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     clickhouse: [
       { privileges: ['SELECT', 'dictGet'], on: ['*'] },
       { privileges: ['SELECT'], on: ['system.processes'] },
-      { privileges: ['INSERT'], on: ['person_splits'] },
+      { privileges: ['INSERT'], on: ['person_splits', 'currency_rates'] },
       { privileges: ['ALTER UPDATE'], on: ['event_rows'] },
       // To have queries of others end, to estimate what one reads, and to write a file of rows that it sends along.
       { privileges: ['KILL QUERY', 'CREATE TEMPORARY TABLE'], on: [] },

@@ -25,6 +25,7 @@ export type ProblemCode =
   | 'week_start_unknown'
   | 'visitor_places_unknown'
   | 'visitor_addresses_unknown'
+  | 'currency_malformed'
   | 'gtm_id_malformed'
   | 'domain_malformed'
   | 'domain_claimed'

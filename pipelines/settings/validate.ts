@@ -267,6 +267,12 @@ function vocabularyProblems(site: Site): Problem[] {
       'time_zone',
       'is the IANA name of a time zone, such as Europe/Berlin',
     ),
+    ...unless(
+      (site.currency ?? null) === null || /^[A-Z]{3}$/.test(site.currency ?? ''),
+      'currency_malformed',
+      'currency',
+      'is a code of ISO 4217, such as EUR',
+    ),
     ...choiceProblems(site),
   ];
 }

@@ -23,6 +23,7 @@ import { identityCommands, keyCommands } from './keys.ts';
 import { passwordCommands } from './password/password_commands.ts';
 import { accessCommands } from './persons.ts';
 import { personCommands, queryCommands } from './query.ts';
+import { rateCommands } from './rates.ts';
 import { deadCommands, replayCommands } from './redelivery.ts';
 import { scaffoldCommands } from './scaffold.ts';
 import { domainCommands, siteCommands, tagCommands } from './sites.ts';
@@ -54,6 +55,7 @@ export const COMMANDS: Commands = {
   ...replayCommands,
   ...deadCommands,
   ...queryCommands,
+  ...rateCommands,
   ...personCommands,
   ...identityCommands,
   ...passwordCommands,

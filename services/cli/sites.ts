@@ -84,6 +84,12 @@ const SITE_OPTIONS = [
     readDays,
   ),
   option('visitor-places <DETAIL>', 'city, country or none ("" for city)', 'visitor_places', textOrNull),
+  option(
+    'currency <CODE>',
+    'Currency that revenue is told in, as EUR ("" for those that were sent)',
+    'currency',
+    textOrNull,
+  ),
   option('visitor-addresses <PART>', 'whole or cut ("" for whole)', 'visitor_addresses', textOrNull),
   option('definitions-file <FILE>', 'JSON array of event definitions, in place of all (- is stdin)'),
 ];

@@ -75,6 +75,7 @@ export const CONTROL_ERRORS = {
     alert_exists: 'The site already has an alert with this id.',
     token_exists: 'An active admin token already has this label.',
     user_exists: 'A user with this id already exists.',
+    rates_base_differs: 'The rates that are loaded are against another currency. Take them back first.',
     analyst_exists: 'An analyst with this id already exists.',
     oidc_linked_elsewhere: 'Your account at the provider is linked to another user.',
     owner_last: 'The last owner of the installation cannot be removed. Add another owner first.',

@@ -6,6 +6,7 @@ import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import { type AnalystUsers, createAnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
 import { createWarehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
 import type { Cluster } from '#infra/clickhouse/cluster.ts';
+import { createRateStore, type RateStore } from '#infra/clickhouse/currency_rates.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { createRunningQueries, newQueryId, type RunningQueries } from '#infra/clickhouse/queries/running_queries.ts';
 import {
@@ -174,6 +175,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     alerts,
     queries: queries.answers,
     running: queries.running,
+    rates: queries.rates,
     analysts: queries.analysts,
     stages: createStageView({ admin: session.admin, groupOf: session.groupOf, nowMs: Date.now }),
     sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now, monotonicMs }),
@@ -230,6 +232,7 @@ function ownNames({ publicUrl, hosts, host }: ControlConfig): OwnNames {
 interface OpenQueries {
   answers: QueryAnswers;
   running: RunningQueries;
+  rates: RateStore;
   analysts: AnalystUsers | null;
   close(): Promise<void>;
 }
@@ -263,6 +266,7 @@ export function openQueries({
   const writeParquet = createParquetWriter(adminClient);
   const estimate = createRowEstimates(adminClient, cluster, monotonicMs);
   const running = createRunningQueries(adminClient, cluster);
+  const rates = createRateStore(adminClient);
   const sql = sqlUrl === null ? null : createSqlRunner(sqlUrl);
   const access = analystsUrl === null ? null : createWarehouse(analystsUrl);
   const analysts = access && createAnalystUsers(access, readClickhouseLogin(clickhouseUrl).database);
@@ -294,6 +298,11 @@ export function openQueries({
     running: {
       list: () => probe.guard(() => running.list()),
       cancel: (id) => probe.guard(() => running.cancel(id)),
+    },
+    rates: {
+      read: () => probe.guard(() => rates.read()),
+      write: (base, some) => probe.guard(() => rates.write(base, some)),
+      clear: () => probe.guard(() => rates.clear()),
     },
     analysts: analysts && logAnalysts(analysts, probe, logger),
     async close() {

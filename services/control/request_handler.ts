@@ -288,7 +288,7 @@ export interface ControlOptions
     >,
     Pick<
       ControlServices,
-      'alerts' | 'analysts' | 'queries' | 'readSiteRejections' | 'readTagRecord' | 'replaysNow' | 'running'
+      'alerts' | 'analysts' | 'queries' | 'rates' | 'readSiteRejections' | 'readTagRecord' | 'replaysNow' | 'running'
     >,
     Pick<ControlServices, 'eraseRequests' | 'erasures' | 'persons' | 'sendTest' | 'splits' | 'stages'> {
   keyUse: KeyUseView;

@@ -5,6 +5,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { FollowedAlerts } from '#infra/alerts/alert_topic.ts';
 import type { AnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
+import type { RateStore } from '#infra/clickhouse/currency_rates.ts';
 import type { QueryCaller, RunningQueries } from '#infra/clickhouse/queries/running_queries.ts';
 import type { Span } from '#infra/clickhouse/queries/select_rows.ts';
 import type { ErasureRequests } from '#infra/persons/erasure_topic.ts';
@@ -166,6 +167,7 @@ export interface ControlServices {
   deadLetters: DeadLetterStore;
   queries: QueryAnswers;
   running: RunningQueries;
+  rates: RateStore;
   /** Null: this installation makes no users of ClickHouse. */
   analysts: AnalystUsers | null;
   splits: PersonSplits;

@@ -28,6 +28,7 @@ import { keyRoutes } from './keys/routes.ts';
 import { runningRoutes, siteHealthRoutes, stageRoutes } from './operations/routes.ts';
 import { personRoutes, siteErasureRoutes } from './persons/routes.ts';
 import { eventTraceRoutes } from './queries/event_trace.ts';
+import { rateRoutes } from './queries/rates.ts';
 import { QUERY_EXAMPLES, queryRoutes } from './queries/routes.ts';
 import { savedAnswerRoutes, savedRoutes } from './queries/saved_routes.ts';
 import { deadLetterRoutes } from './redelivery/dead_letter_routes.ts';
@@ -66,6 +67,7 @@ export const ROUTES: readonly Route[] = [
   ...replayRoutes,
   ...deadLetterRoutes,
   ...stageRoutes,
+  ...rateRoutes,
   ...tokenRoutes,
   ...auditRoutes,
   ...runningRoutes,
@@ -287,6 +289,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   createBoard: { id: 'weekly', name: 'Weekly', questions: ['countries'] },
   replaceBoard: { id: 'weekly', name: 'Each week', questions: ['countries'] },
   querySql: { sql: SQL_EXAMPLE },
+  loadRates: { base: 'EUR', rates: [{ day: '2027-01-04', currency: 'USD', rate: 1.0832 }] },
   ...ALERT_EXAMPLES,
   ...QUERY_EXAMPLES,
 };

@@ -139,6 +139,11 @@ const settable = {
     description: 'What of their addresses rows have; cut: the first three of four numbers, or 48 bits; null: whole',
     ...refusedAs('visitor_addresses_unknown'),
   }),
+  currency: nullable(Type.String({ maxLength: 3 }), {
+    description:
+      'The currency that `revenue` is in where a question names none, by the rates that are loaded; null: those that were sent',
+    ...refusedAs('currency_malformed'),
+  }),
 };
 
 const siteId = idField('Chosen at creation, for good');

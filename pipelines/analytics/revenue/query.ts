@@ -23,14 +23,27 @@ export const EARLIER_DAYS = 400;
 /** How long after it is looked for what belongs to its orders: an amount that only a copy says, a sale that came after its refund. */
 export const LATER_DAYS = 7;
 
+/** A rate holds on its day and so many days after it: over Easter there are none for four. */
+export const RATE_DAYS = 7;
+
 /** Values of a breakdown that are given one by one. */
 export const VALUES = 20;
 /** The same of currencies, as anybody can send some that there are not. */
 export const CURRENCIES_MAX = 20;
 export const EXAMPLES_MAX = 10;
 
+/** A code of ISO 4217. */
+export const currencyCode = Type.String({ pattern: '^[A-Z]{3}$' });
+
 export const revenueShape = closed({
   ...common,
+  currency: Type.Optional(
+    Type.Unsafe<string>({
+      ...Type.String({ pattern: '^([A-Z]{3})?$' }),
+      description:
+        'Amounts of other currencies are converted into this one by the rate of the day on which their order was paid, or of one of the seven days before; where there is none they stay apart. Empty: as sent; left out: that of the site',
+    }),
+  ),
   interval,
   ...calendarFields,
   breakdown: Type.Optional(

@@ -23,6 +23,7 @@ import {
   ISSUES,
   LATER_DAYS,
   PAYMENTS,
+  RATE_DAYS,
   type RevenueQuery,
   revenueProblems,
   revenueShape,
@@ -51,7 +52,10 @@ function revenueStatement(siteId: string, query: RevenueQuery, minPersons = 1): 
   const field = query.breakdown?.field;
   const limit = field === undefined ? 0 : (query.breakdown?.limit ?? VALUES);
   const least = minPersons > 1 && field !== undefined && hasSmallCountValues(field) ? minPersons : 1;
-  const ranked = rankedSql(statesSql(linesSql(eventsSql(siteId, query, spans, binder))), limit, least);
+  const { currency = '' } = query;
+  const lines = linesSql(eventsSql(siteId, query, spans, binder), currency !== '');
+  const inOne = currency === '' ? lines : convertedSql(lines, currency, binder);
+  const ranked = rankedSql(statesSql(inOne), limit, least);
   const starts = spans.map(
     (one, period) => `SELECT ('start', ${period}, '', 0, bucket), 0, '', 0, [], [], [], []
 FROM (${calendarSql(one, cut, binder)})`,
@@ -126,12 +130,15 @@ const unitsOf = (amount: string, name: string): string =>
  * so or not.
  *
  * Each level names what the next one uses: ClickHouse would analyse it as often as it is written out.
+ *
+ * @param withDay Also the `day` on which its order was paid, else its own, by whose rate it is converted: of an order that is paid
+ *   back whole nothing is left.
  */
-function linesSql(events: string): string {
+function linesSql(events: string, withDay: boolean): string {
   const valued = 'paid AND units IS NOT NULL';
   const amount = `ifNull(units, ${NOTHING})`;
   const ofOrders = `SELECT *, countIf(paid) OVER orders > 0 AS known, countIf(${valued}) OVER orders > 0 AS hasAmount,
-    maxIf(renewal, paid) OVER orders AS renews, argMinIf((person, text, passes), (at, mark), paid) OVER orders AS sale,
+    maxIf(renewal, paid) OVER orders AS renews, argMinIf((person, text, passes${withDay ? ', at' : ''}), (at, mark), paid) OVER orders AS sale,
     argMinIf((${amount}, code, parts), (units IS NULL, code = '', at, mark), paid) OVER orders AS worth,
     minIf((${amount}, code), ${valued}) OVER orders != maxIf((${amount}, code), ${valued}) OVER orders AS differs,
     paid AND row_number() OVER (PARTITION BY key, paid ORDER BY at, mark) > 1 AS again,
@@ -148,13 +155,28 @@ function linesSql(events: string): string {
     `arrayMap((part, told) -> if(${taken} >= most, part, least(part, told)), worth.3, ${all})`;
   const less = (a: string, b: string): string => `arrayMap((a, b) -> a - b, ${a}, ${b})`;
   return `SELECT id, period, bucket, repeats, if(again, ${LINES.repeats}, renews + if(paid, 0, ${LINES.refund})) AS type,
-    if(paid OR code = '', currency, code) AS currency, if(known, sale.1, person) AS person, if(known, sale.2, text) AS said,
+    if(paid OR code = '', currency, code) AS currency, if(known, sale.1, person) AS person, if(known, sale.2, text) AS said,${withDay ? ' toDate(if(known, sale.4, at)) AS day,' : ''}
     multiIf(paid, most, bound, least(wanted, most) - least(wanted - wants, most), ${amount}) AS sum,
     multiIf(paid, worth.3, NOT bound, parts, refunds = 1, ${gone('wanted', 'told')},
       ${less(gone('wanted', 'told'), gone('wanted - wants', less('told', 'parts')))}) AS parts,
     multiIf(again, 2 + if(repeat = 1, 1 + 4 * differs, 0), paid, 8 * (NOT hasAmount),
       16 * (NOT known) + 32 * (units IS NULL AND NOT (bound AND whole)) + 64 * (bound AND sum < ${amount})) AS issues
   FROM (${sums}) WHERE period < ${OUTSIDE} AND if(known, sale.3, passes)`;
+}
+
+/** The lines with what there is a rate for in one currency. */
+function convertedSql(lines: string, currency: string, binder: Binder): string {
+  const into = binder.bind(currency, 'String');
+  const rates = `SELECT one.1 AS other, day AS since, into / one.2 AS factor
+    FROM (SELECT day, groupArray((currency, rate)) AS rates, anyIf(rate, currency = ${into}) AS into FROM currency_rates FINAL WHERE rate > 0 GROUP BY day)
+    ARRAY JOIN rates AS one WHERE into > 0`;
+  const same = 'id, period, bucket, repeats, type, person, said, issues';
+  const found = `SELECT ${same}, currency AS code, sum AS units, parts AS shares,
+    if(code = ${into} OR day > since + ${RATE_DAYS}, 0, factor) AS times
+  FROM (${lines}) AS lines GLOBAL ASOF LEFT JOIN (${rates}) AS rates ON lines.currency = rates.other AND lines.day >= rates.since`;
+  const converted = (of: string): string => `if(times > 0, toInt128(round(toFloat64(${of}) * times)), ${of})`;
+  return `SELECT ${same}, if(times > 0, ${into}, code) AS currency, ${converted('units')} AS sum,
+    arrayMap(part -> ${converted('part')}, shares) AS parts FROM (${found})`;
 }
 
 /** What a line is of, in the order of RevenueRow. */

@@ -62,7 +62,9 @@ function requestOf(question: Question, input: Input, context: RequestContext): P
   const site = context.view.table.site(siteId);
   if (site === undefined) return refused('site_unknown');
   const keyed = withPhoneHmacs(input.body as Record<string, unknown>, (sha256) => context.phoneHmacs(siteId, sha256));
-  const query = withCalendar(keyed, calendarOf(site));
+  // A question that names none is in the currency of the site.
+  const inCurrency = question.kind === 'revenue' ? { currency: site.currency ?? '', ...keyed } : keyed;
+  const query = withCalendar(inCurrency, calendarOf(site));
   const problems = queryProblems(question, query);
   if (problems.length > 0) return refused('settings_invalid', problems);
   const { kind, permission, suppressesSmallCounts = false } = question;

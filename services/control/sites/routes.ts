@@ -167,6 +167,7 @@ function blankSite(siteId: string): Site {
     person_days: null,
     visitor_places: null,
     visitor_addresses: null,
+    currency: null,
   };
 }
 

@@ -50,6 +50,7 @@ test('each table is replicated on each shard under the window of its tokens, and
     'inventory',
     'erasing',
     'person_seen',
+    'currency_rates',
   ]);
   for (const [index, name] of names.entries()) {
     expect(replicated[index]).toMatch(/ replicated_deduplication_window = \d+/);
@@ -104,8 +105,8 @@ test('without replicas the tables are plain ones, and nothing is said to a clust
   const statements = clusterStatements(url, shards);
   expect(statements.filter((statement) => /ON CLUSTER|Replicated|\{shard\}/.test(statement))).toEqual([]);
   const tables = (of: string): string[] => statements.filter((statement) => statement.includes(of));
-  expect(tables('_local\n(')).toHaveLength(13);
-  expect(tables("ENGINE = Distributed('main', 'svc', '")).toHaveLength(13);
+  expect(tables('_local\n(')).toHaveLength(14);
+  expect(tables("ENGINE = Distributed('main', 'svc', '")).toHaveLength(14);
   expect(tables('_local\n(').every((statement) => / non_replicated_deduplication_window = \d+/.test(statement))).toBe(
     true,
   );

@@ -1,7 +1,9 @@
+import { createRateStore } from '#infra/clickhouse/currency_rates.ts';
 import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
 import { tellServers } from '../clickhouse/warehouse_world.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
+import { RATES } from './reference/revenue.ts';
 import { makeUnevenWorld, makeWorld } from './reference/worlds.ts';
 import { WORLD_EVENTS, type WorldSeed } from './worlds_config.ts';
 
@@ -20,6 +22,7 @@ export function useFilledWorld(): (from: WorldSeed) => Promise<{ world: QueryWor
     if (looked > 0) await checkDuplicates(world.database.warehouse, world.database.cluster);
     await world.store(blocks.slice(looked));
     await world.link(links);
+    await createRateStore(world.database.warehouse).write('EUR', RATES);
     return { world, ledger };
   };
 }

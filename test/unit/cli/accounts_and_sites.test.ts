@@ -79,6 +79,7 @@ describe('sites', () => {
       person_days: null,
       visitor_places: null,
       visitor_addresses: null,
+      currency: null,
     });
   });
 
@@ -121,6 +122,7 @@ describe('sites', () => {
       person_days: 400,
       visitor_places: null,
       visitor_addresses: null,
+      currency: null,
     });
   });
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { type AlertFacts, applyChanges } from '#infra/alerts/alert_topic.ts';
 import type { AnalystUser } from '#infra/clickhouse/analysts/analyst_users.ts';
+import type { RateStore } from '#infra/clickhouse/currency_rates.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import type { RunningQuery } from '#infra/clickhouse/queries/running_queries.ts';
 import type { RunSql } from '#infra/clickhouse/queries/sql_query.ts';
@@ -234,6 +235,7 @@ export async function control(
         () => undefined,
       ),
     ),
+    rates: memoryRates(),
     running: {
       list: async () => running,
       async cancel(id) {
@@ -422,3 +424,26 @@ const crm: Adapter = {
   request: unused,
   classify: unused,
 };
+
+function memoryRates(): RateStore {
+  let base: string | null = null;
+  const days = new Map<string, string[]>();
+  return {
+    read: async () => ({
+      base,
+      currencies: [...days]
+        .map(([currency, of]) => ({ currency, first: of[0] ?? '', last: of.at(-1) ?? '', days: of.length }))
+        .sort((a, b) => (a.currency < b.currency ? -1 : 1)),
+    }),
+    async write(against, rates) {
+      base = against;
+      for (const { currency, day } of rates.flatMap((rate) => [rate, { ...rate, currency: against }])) {
+        days.set(currency, [...new Set([...(days.get(currency) ?? []), day])].sort());
+      }
+    },
+    async clear() {
+      base = null;
+      days.clear();
+    },
+  };
+}

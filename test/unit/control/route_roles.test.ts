@@ -17,7 +17,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['account', EVERY, 'getAccount getAccountUsage'],
   ['account', MANAGERS, 'createSite eraseSite'],
   ['installation', MANAGERS, 'createAccount changeAccount'],
-  ['installation', OPERATORS, 'listStages'],
+  ['installation', OPERATORS, 'listStages getRates loadRates clearRates'],
   ['site', EVERY, 'getSite getTagHealth getDomain listEventDefinitions getEventDefinition'],
   ['site', EVERY, 'listSurveys getSurvey listPromos getPromo listForms getForm'],
   ['site', EVERY, 'listQuestions getQuestion listBoards getBoard answerQuestion'],

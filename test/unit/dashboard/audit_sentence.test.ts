@@ -47,4 +47,6 @@ test('what changed no fact is told as it was done', () => {
   );
   expect(said('dead_letters', { after: { resend: ['a', 'b'] } })).toBe('ada resent 2 dead letters');
   expect(said('queries', { after: { cancel: 'q' } })).toBe('ada ended a query');
+  expect(said('rates', { after: { base: 'EUR', rates: 2 } })).toBe('ada loaded rates of currencies');
+  expect(said('rates', { after: { clear: true } })).toBe('ada took the rates of currencies back');
 });

@@ -61,7 +61,7 @@ test('only what was changed of a site is sent, and an emptied field is null', ()
   const site = {
     ...{ name: 'Shop', mode: 'online', business_category: 'other', default_country: 'AT', identify_events: null },
     ...{ clarity_project_id: null, gtm_container_id: null, event_days: null, outcome_days: 90 },
-    ...{ time_zone: null, week_start: null, visitor_places: null, visitor_addresses: 'cut' },
+    ...{ time_zone: null, week_start: null, visitor_places: null, visitor_addresses: 'cut', currency: null },
     person_days: 400,
     consent_defaults: [{ country: 'EEA', consent: 'denied' }],
   } as SiteItem;

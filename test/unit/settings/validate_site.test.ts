@@ -67,6 +67,8 @@ describe('a site', () => {
     [{ visitor_places: 'country', visitor_addresses: 'cut' }, []],
     [{ visitor_places: 'street' }, ['visitor_places_unknown visitor_places']],
     [{ visitor_addresses: '' }, ['visitor_addresses_unknown visitor_addresses']],
+    [{ currency: 'EUR' }, []],
+    [{ currency: 'euro' }, ['currency_malformed currency']],
     [{ event_days: 0 }, ['days_malformed event_days']],
     [{ outcome_days: 1.5 }, ['days_malformed outcome_days']],
     [{ person_days: 29 }, ['days_malformed person_days']],

@@ -27,6 +27,7 @@ const SITE = {
     person_days: null,
     visitor_places: null,
     visitor_addresses: null,
+    currency: null,
     event_definitions: [],
     tag: { ...TAG, inventory: true },
   },

@@ -73,6 +73,7 @@ export function siteOf(site_id: string, name: string): object {
       person_days: null,
       visitor_places: null,
       visitor_addresses: null,
+      currency: null,
       event_definitions: [],
       tag: { ...tag, inventory: true },
     },

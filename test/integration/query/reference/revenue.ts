@@ -1,15 +1,49 @@
 import type { RevenueAnswer } from '#pipelines/analytics/revenue/answer.ts';
 import type { RevenueQuery } from '#pipelines/analytics/revenue/query.ts';
+import type { Rate } from '#pipelines/analytics/revenue/rates.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { FIELDS, filters, given, maybe, range } from './questions.ts';
 import { type Deed, inOrder, type Ledger } from './reference_ledger.ts';
 import { passesAll, textOf } from './selecting.ts';
+import { FROM } from './worlds.ts';
 import { zonedCalendar, zonedEarlier, zonedStart } from './zoned.ts';
 
 const DAY_MS = 86_400_000;
 /** One has whole hours only, the clocks of the others change in the time of the worlds, or before it. */
 const ZONES = ['UTC', 'Australia/Sydney', 'America/New_York'] as const;
 const DIGITS: Readonly<Record<string, number>> = { EUR: 2, JPY: 0, KWD: 3, USD: 2, '': 2 };
+
+/** Rates against the euro; of dinars there are none for a while, and of some days there are none at all. */
+export const RATES: readonly Rate[] = Array.from({ length: 24 }, (_, at) => at).flatMap((at) => {
+  const day = new Date(FROM + (3 * at - 4) * DAY_MS).toISOString().slice(0, 10);
+  const found = [
+    { day, currency: 'USD', rate: 1.0831 + at / 977 },
+    { day, currency: 'JPY', rate: 161.37 + at / 7 },
+  ];
+  return at > 5 && at < 13 ? found : [...found, { day, currency: 'KWD', rate: 0.3312 + at / 1_009 }];
+});
+
+/** How much of a currency one of another is on a day; null where no rate holds. */
+function factorOf(from: string, into: string, at: number): number | null {
+  for (let back = 0; back <= 7; back++) {
+    const day = new Date(at - back * DAY_MS).toISOString().slice(0, 10);
+    const ofDay = RATES.filter((rate) => rate.day === day);
+    const rateOf = (currency: string): number | undefined =>
+      currency === 'EUR' && ofDay.length > 0 ? 1 : ofDay.find((rate) => rate.currency === currency)?.rate;
+    const [one, other] = [rateOf(into), rateOf(from)];
+    if (one !== undefined && other !== undefined) return one / other;
+  }
+  return null;
+}
+
+/** What was paid by the rate of the day on which its order was. */
+function converted(entry: Entry, into: string | undefined): Entry {
+  const factor = into === undefined || into === entry.currency ? null : factorOf(entry.currency, into, entry.paidAt);
+  if (into === undefined || factor === null) return entry;
+  const times = (units: bigint): bigint => BigInt(Math.round(Number(units) * factor));
+  const { amount, tax, shipping } = entry;
+  return { ...entry, currency: into, amount: times(amount), tax: times(tax), shipping: times(shipping) };
+}
 
 /** A question of revenue. */
 export function anyRevenue(random: Random): RevenueQuery {
@@ -23,6 +57,7 @@ export function anyRevenue(random: Random): RevenueQuery {
     filters: maybe(random, 0.3, () => filters(random)),
     breakdown: maybe(random, 0.5, () => given({ field: random.pick(FIELDS), limit: maybe(random, 0.5, () => 2) })),
     compare,
+    currency: maybe(random, 0.5, () => random.pick(['EUR', 'USD', 'KWD', 'JPY'] as const)),
   }) as RevenueQuery;
 }
 
@@ -31,6 +66,8 @@ interface Entry {
   what: 'paid' | 'refunded' | 'repeated';
   renewal: boolean;
   at: number;
+  /** When its order was paid; of one that is not known, when it went back. */
+  paidAt: number;
   person: string;
   currency: string;
   amount: bigint;
@@ -63,9 +100,10 @@ function entriesOf(deeds: readonly Deed[], query: RevenueQuery): Entry[] {
   const { tax, shipping } = worth ?? sales.find((one) => one.currency !== '') ?? sale ?? { tax: null, shipping: null };
   const left = { amount: millionths(worth?.value ?? null), tax: millionths(tax), shipping: millionths(shipping) };
   const renewal = sales.some((one) => one.name === 'subscription_renewed' || one.isRenewal);
-  const of = (deed: Deed): Pick<Entry, 'renewal' | 'at' | 'person' | 'text' | 'orderId'> => ({
+  const of = (deed: Deed): Pick<Entry, 'renewal' | 'at' | 'paidAt' | 'person' | 'text' | 'orderId'> => ({
     renewal,
     at: deed.at,
+    paidAt: (sale ?? deed).at,
     person: (sale ?? deed).person,
     text: query.breakdown === undefined ? '' : textOf(query.breakdown.field, sale ?? deed),
     orderId: deed.orderId,
@@ -162,7 +200,9 @@ export function revenueByHand(query: RevenueQuery, ledger: Ledger): RevenueAnswe
       return isBack(deed) && deed.refundId !== '' ? `refund ${deed.refundId}` : `event ${deed.id}`;
     },
   );
-  const all = [...orders.values()].flatMap((deeds) => entriesOf(deeds, query));
+  const all = [...orders.values()]
+    .flatMap((deeds) => entriesOf(deeds, query))
+    .map((entry) => converted(entry, query.currency));
   const now = all.filter((entry) => isIn(query, entry));
   const then = compares ? all.filter((entry) => isIn(earlier, entry)) : [];
   const currencies = [...new Set([...now, ...then].map(({ currency }) => currency))].map((currency) => {

@@ -199,6 +199,8 @@ const DEEDS: readonly [field: string, sentence: (who: string, what: string, abou
   ['resolve', (who, what) => `${who} resolved ${what}`],
   ['reopen', (who, what) => `${who} reopened ${what}`],
   ['cancel', (who) => `${who} ended a query`],
+  ['base', (who) => `${who} loaded rates of currencies`],
+  ['clear', (who) => `${who} took the rates of currencies back`],
   ['test', (who, _what, about) => `${who} sent a test event to ${about}`],
 ];
 

@@ -23,6 +23,7 @@ export interface GeneralDraft {
   personDays: string;
   visitorPlaces: NonNullable<SiteItem['visitor_places']>;
   visitorAddresses: NonNullable<SiteItem['visitor_addresses']>;
+  currency: string;
 }
 
 export const CATEGORIES: readonly { value: SiteItem['business_category']; label: string }[] = [
@@ -55,6 +56,7 @@ export const generalDraft = (site: SiteItem): GeneralDraft => ({
   personDays: String(site.person_days ?? ''),
   visitorPlaces: site.visitor_places ?? 'city',
   visitorAddresses: site.visitor_addresses ?? 'whole',
+  currency: site.currency ?? '',
 });
 
 const EVERY_OTHER = 'else';
@@ -94,6 +96,7 @@ export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
     person_days: daysOrNull(draft.personDays),
     visitor_places: draft.visitorPlaces === 'city' ? null : draft.visitorPlaces,
     visitor_addresses: draft.visitorAddresses === 'whole' ? null : draft.visitorAddresses,
+    currency: orNull(draft.currency.toUpperCase()),
   } satisfies SiteChange;
   const changed = Object.entries(after).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(site[name as keyof typeof after]),

@@ -50,6 +50,7 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
   personDays: 'Days persons are kept after their last event',
   visitorPlaces: 'Places of visitors',
   visitorAddresses: 'Addresses of visitors',
+  currency: 'Currency of revenue',
 };
 
 export function GeneralForm(props: SitePartProps) {
@@ -99,6 +100,12 @@ const GeneralFields = ({ field }: { field: ReturnType<typeof textFields<GeneralD
         {...field('visitorAddresses', 'visitor_addresses')}
       />
     </div>
+    <TextField
+      label={`${NAMES.currency} (optional)`}
+      placeholder="EUR"
+      hint="Others are converted where rates are loaded; empty: as sent."
+      {...field('currency', 'currency')}
+    />
     <TextField
       label={`${NAMES.identifyEvents} (optional)`}
       lines={3}
