@@ -3,13 +3,12 @@
 import { stateName } from '#infra/alerts/alert_topic.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { isOfIntervals } from '#pipelines/alerts/alert_kinds.ts';
-import { type Figure, judge, newState } from '#pipelines/alerts/judge.ts';
+import { allAlerts, type Figure, judge, newState, type SiteAlert } from '#pipelines/alerts/judge.ts';
 import { firedAlert, outlived } from '#pipelines/alerts/sends.ts';
-import { allAlerts, type SiteAlert } from '#pipelines/alerts/site_alerts.ts';
 import { intervalName } from '#pipelines/settings/calendar.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { AlertState, FiredAlert } from '#schemas/records.ts';
-import type { AlertLog } from './alert_log.ts';
+import type { AlertLog } from './leader.ts';
 
 /** What was found of an alert; a code where nothing was. `isLasting`: another try would find no more. */
 export type Found =

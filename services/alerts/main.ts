@@ -12,10 +12,9 @@ import { createMonthUseView } from '#infra/redis/quota/quota.ts';
 import { parseKeyRing } from '#infra/secrets/seal.ts';
 import { openRedis, openSecondaryRedis, openSettings, runProcess } from '#services/stage/runtime.ts';
 import { joinLeaderElection } from '#services/stage/stage.ts';
-import { openAlertLog } from './alert_log.ts';
 import { createEvaluation } from './evaluation.ts';
 import { createFigureSource, createStoredEvents } from './figure_source.ts';
-import { runAlerts } from './runner.ts';
+import { openAlertLog, runAlerts } from './leader.ts';
 import { createTell, sendDue } from './sending.ts';
 
 /** Settings and figures of ClickHouse and Redis -> states and firings on the topic alerts -> webhooks, Slack and e-mail. */

@@ -8,16 +8,16 @@ import type { Mailer } from '#infra/mail/smtp.ts';
 import { type KeyRing, openSecret } from '#infra/secrets/seal.ts';
 import type { ChannelKind } from '#pipelines/alerts/alert.ts';
 import { alertSecretPlace, type ChannelTarget, sealedAs } from '#pipelines/alerts/channels.ts';
+import { type SiteAlert, siteAlert } from '#pipelines/alerts/judge.ts';
 import { linesOf, type MessageContext, slackBody, subjectOf, webhookBody } from '#pipelines/alerts/message.ts';
 import { answered, begun, isDue, isOpen, type SendOutcome, withSend } from '#pipelines/alerts/sends.ts';
-import { type SiteAlert, siteAlert } from '#pipelines/alerts/site_alerts.ts';
 import type { Answer } from '#pipelines/delivery/contract.ts';
 import { sign } from '#pipelines/delivery/destinations/webhook/map.ts';
 import { retryAfterMs } from '#pipelines/delivery/platform_http.ts';
 import { calendarOf } from '#pipelines/settings/calendar.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { AlertSend, FiredAlert } from '#schemas/records.ts';
-import type { AlertLog } from './alert_log.ts';
+import type { AlertLog } from './leader.ts';
 
 /** Tells one channel, once. Never rejects. */
 export type Tell = (fired: FiredAlert, send: AlertSend, one: SiteAlert) => Promise<SendOutcome>;

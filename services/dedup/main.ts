@@ -5,8 +5,7 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { createDedupIndex, type DedupIndex } from '#infra/redis/indexes/dedup_index.ts';
 import { createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import { type Deduplicated, deduplicate, type RawEntry, storedKeys } from '#pipelines/dedup/dedup.ts';
-import { runEventStage } from '#services/stage/event_stage.ts';
-import { type IndexRebuild, openStageIndex } from '#services/stage/index_rebuild.ts';
+import { type IndexRebuild, openStageIndex, runEventStage } from '#services/stage/event_stage.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
 import { createRawTopicId, openCounts, openDuplicates, passedEvents, rawEvents } from './records.ts';
 

@@ -37,7 +37,7 @@ import { createInventory, type InventoryIntake } from './inventory.ts';
 import { createScriptCache, type ScriptCache } from './loaders/routes.ts';
 import { createRequestSpans } from './request_spans.ts';
 import { createKeyUse, createRejectionRecorder, createTagHealth } from './site_activity.ts';
-import { buildScripts, TAG_SOURCES } from './tag_files/scripts.ts';
+import { buildScripts, TAG_SOURCES } from './tag_files/routes.ts';
 
 /** An edge whose clock differs more from that of Redis is not ready. */
 const CLOCK_MS_MAX = 5 * 60_000;

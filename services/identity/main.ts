@@ -20,8 +20,7 @@ import { type IdentityLink, linkKey } from '#schemas/records.ts';
 import { partitionOf, personPartition } from '#schemas/wire.ts';
 import type { BatchSpans } from '#services/stage/batch_spans.ts';
 import { packBatches, type ReadRecord } from '#services/stage/batches.ts';
-import { runEventStage, type StageEvent } from '#services/stage/event_stage.ts';
-import { type IndexRebuild, openStageIndex } from '#services/stage/index_rebuild.ts';
+import { type IndexRebuild, openStageIndex, runEventStage, type StageEvent } from '#services/stage/event_stage.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
 
 /** A little less than dedup's, so that what each transaction of dedup brings is taken at once. */

@@ -12,8 +12,7 @@ import {
   writeOffline,
   writePerson,
 } from './event.ts';
-import { ClientError, PROBLEMS, type TrackCode } from './problems.ts';
-import { type Callbacks, createReport, type Report } from './report.ts';
+import { type Callbacks, ClientError, createReport, PROBLEMS, type Report, type TrackCode } from './problems.ts';
 import { type Fetch, type Runtime, systemRuntime } from './runtime.ts';
 import { type FlushResult, type Journal, Sender, type SenderOptions } from './sender.ts';
 
@@ -30,8 +29,15 @@ export type {
   SentEvent,
   Shopper,
 } from './event.ts';
-export { ClientError, type DeliveryCode, type MisuseCode, type TrackCode } from './problems.ts';
-export type { ClientProblem, DroppedEvents, RejectedEvent } from './report.ts';
+export {
+  ClientError,
+  type ClientProblem,
+  type DeliveryCode,
+  type DroppedEvents,
+  type MisuseCode,
+  type RejectedEvent,
+  type TrackCode,
+} from './problems.ts';
 export type { Fetch, Runtime } from './runtime.ts';
 export type { FlushResult, Journal } from './sender.ts';
 

@@ -2,8 +2,7 @@
 
 import { type Entry, entryOf, readEntry, type SentEvent } from './event.ts';
 import { type Post, type PostOptions, post, type RetryOptions, type Verdict, waitMs } from './post.ts';
-import type { DeliveryCode } from './problems.ts';
-import type { Report } from './report.ts';
+import type { DeliveryCode, Report } from './problems.ts';
 import type { Runtime, Timer } from './runtime.ts';
 
 /** What keeps events beyond the process. `openJournal` of the entry point `/journal` makes one. */

@@ -3,8 +3,17 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { Stands } from '#pipelines/privacy/redact_text.ts';
 import { readSentAt } from '../timestamp.ts';
-import { DEPTH_MAX, hashed, holds, type KnownName, knownName } from './known_names.ts';
-import { endOfText, hadFewDigits, QUOTE, wasPlain } from './text_signs.ts';
+import {
+  DEPTH_MAX,
+  endOfText,
+  hadFewDigits,
+  hashed,
+  holds,
+  type KnownName,
+  knownName,
+  QUOTE,
+  wasPlain,
+} from './text_signs.ts';
 
 /** Where a text stands in the body, without its quotes. */
 export interface TextSpan {

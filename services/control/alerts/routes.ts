@@ -10,8 +10,8 @@ import {
   filledAlert,
 } from '#pipelines/alerts/alert.ts';
 import { alertSecretPlace, sealedAs, shownTarget, targetProblems, tellsAnew } from '#pipelines/alerts/channels.ts';
+import { siteAlert } from '#pipelines/alerts/judge.ts';
 import { testAlert } from '#pipelines/alerts/sends.ts';
-import { siteAlert } from '#pipelines/alerts/site_alerts.ts';
 import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
 import { withPhoneHmacs } from '#pipelines/analytics/query_rewrites.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';

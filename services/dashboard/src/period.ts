@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { wallMs } from '#pipelines/settings/calendar.ts';
 import { readStored, writeStored } from './browser_storage.ts';
-import { timeZone } from './calendar.ts';
+import { timeZone } from './format.ts';
 
 /** A time that is looked at: from, inclusive, to, exclusive, in milliseconds since 1970 UTC. */
 export interface Period {

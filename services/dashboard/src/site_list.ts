@@ -2,7 +2,7 @@ import { computed, effect, signal } from '@preact/signals';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { type ApiError, listAll, request, sitePath } from './api/request.ts';
 import { readStored, writeStored } from './browser_storage.ts';
-import { API_ZONE, pageCalendar } from './calendar.ts';
+import { API_ZONE, pageCalendar } from './format.ts';
 import { currentLocation, decoded } from './router.ts';
 
 /** The sites that the person may see, by id; null until they are known. */

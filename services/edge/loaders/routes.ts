@@ -18,8 +18,7 @@ import { servedSite } from '../auth.ts';
 import type { EdgeContext } from '../edge_context.ts';
 import { EDGE_ERRORS, type EdgeErrorCode } from '../errors.ts';
 import { failures } from '../openapi_shapes.ts';
-import { conditional, sendScript, UNCHANGED } from '../tag_files/routes.ts';
-import { encodeScript, type Script } from '../tag_files/scripts.ts';
+import { conditional, encodeScript, type Script, sendScript, UNCHANGED } from '../tag_files/routes.ts';
 
 const FRESH_CACHE = 'public, max-age=300, stale-if-error=86400';
 /** Asked for again soon, as a newer one is overdue. */

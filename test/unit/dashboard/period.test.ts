@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pageCalendar } from '#services/dashboard/src/calendar.ts';
+import { pageCalendar } from '#services/dashboard/src/format.ts';
 import { dayStart, readPeriod } from '#services/dashboard/src/period.ts';
 
 const NOW_MS = new Date(2026, 10, 21, 12, 30, 20).getTime();

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { watchCluster } from '#infra/kafka/cluster_health.ts';
+import { watchCluster } from '#infra/kafka/client.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { mismatchesOf, watchPartitions } from '#infra/kafka/cluster_health.ts';
+import { mismatchesOf, watchPartitions } from '#infra/kafka/client.ts';
 
 const DECLARED = [
   { name: 'events.raw', partitions: 12 },

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { bundle } from '#infra/bundler/bundle.ts';
-import { TAG_SOURCES } from '#services/edge/tag_files/scripts.ts';
+import { TAG_SOURCES } from '#services/edge/tag_files/routes.ts';
 
 const BUDGETS: Record<string, [gzip: number, brotli: number]> = {
   'svc.min.js': [6144, 5632],

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { bundle } from '#infra/bundler/bundle.ts';
 import { tagParts } from '#pipelines/settings/site_config.ts';
-import { TAG_SOURCES } from '#services/edge/tag_files/scripts.ts';
+import { TAG_SOURCES } from '#services/edge/tag_files/routes.ts';
 import type { SiteConfig } from '#services/tag/src/types.ts';
 import { until } from '#test/harness/until.ts';
 import { openBrowser, type TestBrowser } from '../../harness/chromium.ts';

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
-import type { TagScripts } from '#services/edge/tag_files/routes.ts';
-import { buildScripts, type ScriptSource } from '#services/edge/tag_files/scripts.ts';
+import { buildScripts, type ScriptSource, type TagScripts } from '#services/edge/tag_files/routes.ts';
 import { readAnswer } from '#test/harness/ingest.ts';
 import { startEdge, type TestEdge } from '../edge.ts';
 

@@ -7,8 +7,7 @@ import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { VisitsAnswer, VisitsQuery } from '#pipelines/analytics/visits/question.ts';
 import type { VisitValue } from '#pipelines/analytics/visits/visit_values.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
-import { queryCalendar } from '../../calendar.ts';
-import { money, number } from '../../format.ts';
+import { money, number, queryCalendar } from '../../format.ts';
 import type { Period } from '../../period.ts';
 
 /** A period ends now: what is shown is asked again so often. */

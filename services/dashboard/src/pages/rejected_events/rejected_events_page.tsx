@@ -3,10 +3,9 @@ import { WARNING_KINDS, type WarningKind } from '#pipelines/ingestion_warnings/w
 import type { RejectionSampleItem, RejectionsItem } from '#services/control_api/operations.ts';
 import { request, sitePath } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
-import { timeZone } from '../../calendar.ts';
 import type { Series } from '../../charts/chart_table.tsx';
 import { TimeSeries } from '../../charts/time_series.tsx';
-import { dateTime } from '../../format.ts';
+import { dateTime, timeZone } from '../../format.ts';
 import type { PageProps } from '../../page_list.ts';
 import { dayIn, dayStart, type Period, readPeriod } from '../../period.ts';
 import { currentLocation } from '../../router.ts';

@@ -1,5 +1,5 @@
 import type { ApiError } from '../../api/request.ts';
-import { queryCalendar } from '../../calendar.ts';
+import { queryCalendar } from '../../format.ts';
 import type { PageProps } from '../../page_list.ts';
 import { readPeriod } from '../../period.ts';
 import type { FilterDraft } from '../../questions/conditions.ts';

@@ -1,7 +1,6 @@
 import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
-import { timeZone } from '../../calendar.ts';
 import { ZoneNote } from '../../charts/chart_table.tsx';
-import { capital, intervalStart, number, percent } from '../../format.ts';
+import { capital, intervalStart, number, percent, timeZone } from '../../format.ts';
 import { laterStart } from '../../period.ts';
 import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
 import * as conditions from '../../questions/conditions.ts';

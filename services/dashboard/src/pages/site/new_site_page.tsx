@@ -1,8 +1,7 @@
 import type { AccountItem, SiteItem } from '#services/control_api/sites.ts';
 import { type ApiResult, request } from '../../api/request.ts';
 import { useList } from '../../api/use_answer.ts';
-import { timeZone } from '../../calendar.ts';
-import { typedNumber } from '../../format.ts';
+import { timeZone, typedNumber } from '../../format.ts';
 import { navigate } from '../../router.ts';
 import { currentUser, mayEverywhere } from '../../session.ts';
 import { readSites } from '../../site_list.ts';

@@ -1,8 +1,7 @@
 import type { Permission } from '#pipelines/settings/access.ts';
 import type { AccountItem, SiteChange, SiteItem } from '#services/control_api/sites.ts';
 import type { Who } from '#services/control_api/users.ts';
-import { API_ZONE } from '../../calendar.ts';
-import { idOf } from '../../format.ts';
+import { API_ZONE, idOf } from '../../format.ts';
 
 /** What the form of general settings holds. Empty texts stand for what is not set. */
 export interface GeneralDraft {

@@ -1,7 +1,6 @@
 import type { Field } from '#pipelines/analytics/filters.ts';
 import type { ApiError } from '../../api/request.ts';
-import { queryCalendar, timeZone } from '../../calendar.ts';
-import { capital } from '../../format.ts';
+import { capital, queryCalendar, timeZone } from '../../format.ts';
 import type { PageProps } from '../../page_list.ts';
 import { dayIn, type Period, readPeriod } from '../../period.ts';
 import { type FilterDraft, oneOf } from '../../questions/conditions.ts';

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { stepsOf } from '#services/engage_panels/panels.ts';
-import { timeZone } from '../../../calendar.ts';
+import { timeZone } from '../../../format.ts';
 import { SelectField } from '../../../ui/form_fields.tsx';
 import { listAt, textAt } from '../engage_item.ts';
 import { type Option, optionsOf } from './definition_values.ts';

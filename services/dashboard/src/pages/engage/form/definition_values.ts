@@ -5,7 +5,7 @@ import { DEFINITION_SCHEMAS, type Definition, ownProblems } from '#pipelines/eng
 import type { Problem } from '#pipelines/settings/problems.ts';
 import { problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
 import type { ShownItem } from '#services/engage_panels/shown_item.ts';
-import { timeZone } from '../../../calendar.ts';
+import { timeZone } from '../../../format.ts';
 import { momentIn, offsetAt } from '../../../period.ts';
 import { sentDefinition } from '../engage_item.ts';
 
