@@ -13,7 +13,13 @@ const BASELINE = '0001_baseline.sql';
 const HOURS = '0004_counts_by_query.sql';
 const SMALLER = '0007_smaller_parts.sql';
 const TEXTS = '0008_property_texts.sql';
-const LATER = ['0009_person_seen.sql', '0010_visitors.sql', '0011_visits.sql', '0012_currency_rates.sql'];
+const LATER = [
+  '0009_person_seen.sql',
+  '0010_visitors.sql',
+  '0011_visits.sql',
+  '0012_currency_rates.sql',
+  '0013_merges.sql',
+];
 const CHANGES = ['0005_more_parts_a_merge.sql', '0006_consent.sql', SMALLER, TEXTS, ...LATER];
 const ALL = [BASELINE, '0002_names_of_copies.sql', '0003_erasing.sql', HOURS, ...CHANGES];
 const textOf = (name: string): string =>
