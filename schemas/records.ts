@@ -102,6 +102,12 @@ export const deliveryOutcomes = record(
 );
 export type DeliveryOutcomes = ValueOf<typeof deliveryOutcomes>;
 
+const furtherJob = record('FurtherJob', 'Of a job for another destination than the first of its kind.', {
+  destination: string('Its id in the site.'),
+  due_at: long('Not before; milliseconds since 1970 UTC.'),
+  waits_since: long('As that of a job for the first.'),
+});
+
 export const deliveryJob = record('svc.delivery.DeliveryJob', 'Events of a site that wait for another attempt.', {
   site_id: string(),
   attempt: int('The attempt to be made, from 2; 1 in a replay.'),
@@ -112,6 +118,12 @@ export const deliveryJob = record('svc.delivery.DeliveryJob', 'Events of a site 
   paused: optional(boolean("Whether nothing was asked, as the site's destination was in trouble.", false)),
   waits_since: optional(
     long("Begin of the attempt before: a change of the settings, or the destination's return, since makes it due.", 0),
+  ),
+  further: optional(
+    nullable(
+      furtherJob,
+      'Null: for the first of its kind. Else due_at is never, so that no older process takes it for that.',
+    ),
   ),
 });
 export type DeliveryJobRecord = ValueOf<typeof deliveryJob>;

@@ -10,7 +10,8 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
-import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
+import { fieldsOfAim, replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import { cutJobs, type PartitionFacts } from '#pipelines/redelivery/replay.ts';
 import { createBatchWriter, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeliveryJobRecord, ReplayPartition, ReplayProgress } from '#schemas/records.ts';
@@ -179,15 +180,16 @@ export function jobRecords(
   partitions: number,
   traces?: TraceIndex<CarriedTrace>,
 ): PartitionRecords[] {
+  const aim = fieldsOfAim({ destination, dueAtMs: 0, waitsSinceMs: 0 });
   return cutJobs(chosen).map((views) => {
     const siteId = views[0]?.siteId ?? '';
     const writer = createBatchWriter(eventSchemaId);
     for (const { coordinate, personBytes, eventBytes } of views) writer.add(coordinate, personBytes, eventBytes);
-    const facts = { site_id: siteId, attempt: 1, due_at: 0, first_attempted_at: 0, reason: 'replay' };
+    const facts = { site_id: siteId, attempt: 1, first_attempted_at: 0, reason: 'replay', ...aim };
     const value = codec.encode({ ...facts, batch: writer.finish() });
     const found = views.map(({ coordinate }) => traces?.of(coordinate)).filter((trace) => trace !== undefined);
     const headers = traceHeaders(new Set(found));
     const record = { key: null, value, ...(headers && { headers }) };
-    return [replayTopic(destination), partitionOf(siteId, partitions), [record]];
+    return [replayTopic(kindOfDestination(destination)), partitionOf(siteId, partitions), [record]];
   });
 }

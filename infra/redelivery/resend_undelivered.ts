@@ -3,6 +3,7 @@ import { openFencedProducer, type PartitionRecords } from '#infra/kafka/producer
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import { deadLetterKey } from '#pipelines/redelivery/dead_letter.ts';
 import {
@@ -21,7 +22,7 @@ import { hasReached, jobRecords } from './replay_topics.ts';
 export interface UndeliveredRules {
   /** Whether events of a site are sent to a destination. */
   hasDestination(siteId: string, destination: string): boolean;
-  /** Whether a replay to a destination is not over, as the topic of replays says at this moment. */
+  /** Whether a replay to a destination of the same kind is not over, as the topic of replays says at this moment. */
   isReplayed(destination: string): Promise<boolean>;
   /** What the outcomes in ClickHouse say of events at a destination, by their places; null where it does not answer. */
   outcomesOf(destination: string, views: readonly EncodedEvent[]): Promise<ReadonlyMap<string, EventOutcome> | null>;
@@ -74,16 +75,17 @@ async function resendTo(
   const all = (outcome: ResendOutcome) => new Map(deadLetters.map(({ id }) => [id, outcome]));
   // Before the fence, which would end the process of a replay that runs.
   if (await rules.isReplayed(destination)) return all('replay_runs');
+  const kind = kindOfDestination(destination);
   const kafka = createKafka(session.config, 'svc.control.resend', logger, WRITE_RETRIES);
   // The id of the replays to the destination: one that begins from now on ends this, or waits until delivery has taken
   // what was written here.
-  const producer = await openFencedProducer(kafka, session.groupOf(`replay.${destination}`));
+  const producer = await openFencedProducer(kafka, session.groupOf(`replay.${kind}`));
   try {
     if (await rules.isReplayed(destination)) return all('replay_runs');
-    if (!(await isSettled(world, destination))) return all('not_known');
+    if (!(await isSettled(world, kind))) return all('not_known');
     const { outcomes, chosen, notes } = await choose(world, destination, deadLetters, rules);
     if (notes.length > 0) {
-      const jobs = await createCodec<DeliveryJobRecord>(world.registry, replayTopic(destination), 'delivery_job');
+      const jobs = await createCodec<DeliveryJobRecord>(world.registry, replayTopic(kind), 'delivery_job');
       const schemaId = await world.registry.idOf(TOPICS.identified, 'event_batch');
       const records = jobRecords(destination, chosen, jobs, schemaId, session.config.smallPartitions);
       await producer.appendAll([...records, ...notes]);
@@ -95,10 +97,10 @@ async function resendTo(
 }
 
 /** Whether delivery has taken what was written for it before, and ClickHouse has every outcome of that. */
-async function isSettled({ session, nowMs, untilMs }: WaitingWorld, destination: string): Promise<boolean> {
-  const delivery = session.groupOf(`delivery.${destination}`);
+async function isSettled({ session, nowMs, untilMs }: WaitingWorld, kind: string): Promise<boolean> {
+  const delivery = session.groupOf(`delivery.${kind}`);
   return (
-    (await hasReached(session, delivery, replayTopic(destination), untilMs, nowMs)) &&
+    (await hasReached(session, delivery, replayTopic(kind), untilMs, nowMs)) &&
     (await hasReached(session, session.groupOf('warehouse'), TOPICS.outcomes, untilMs, nowMs))
   );
 }

@@ -1,13 +1,13 @@
-// Calls in flight: turns for each site, and sites whose destination is slow.
+// Calls in flight: turns for each site, and sites whose destination is slow. A target is a destination of a site, by its `targetKey`.
 
 /** Gives out turns, so that calls in flight are bound for each site and in all. */
 export interface SiteConcurrencyLimiter {
   /** Does a piece of work of a site when fewer than `siteMax` of it, and fewer than there may be in all, are under way. */
-  run<T>(siteId: string, siteMax: number, work: () => Promise<T>): Promise<T>;
+  run<T>(target: string, siteMax: number, work: () => Promise<T>): Promise<T>;
 }
 
 interface Waiting {
-  siteId: string;
+  target: string;
   siteMax: number;
   begin(): void;
 }
@@ -21,44 +21,44 @@ const SLOW_SHARE = 0.5;
  */
 export function createSiteConcurrencyLimiter(
   totalMax: number,
-  isSlow: (siteId: string) => boolean = () => false,
+  isSlow: (target: string) => boolean = () => false,
 ): SiteConcurrencyLimiter {
   const underWay = new Map<string, number>();
   const waiting: Waiting[] = [];
   const slow = new Set<object>();
   let total = 0;
 
-  const mayBegin = ({ siteId, siteMax }: Pick<Waiting, 'siteId' | 'siteMax'>): boolean =>
-    total < totalMax && (underWay.get(siteId) ?? 0) < siteMax && (slow.size < totalMax * SLOW_SHARE || !isSlow(siteId));
+  const mayBegin = ({ target, siteMax }: Pick<Waiting, 'target' | 'siteMax'>): boolean =>
+    total < totalMax && (underWay.get(target) ?? 0) < siteMax && (slow.size < totalMax * SLOW_SHARE || !isSlow(target));
 
-  function begin(siteId: string): void {
+  function begin(target: string): void {
     total += 1;
-    underWay.set(siteId, (underWay.get(siteId) ?? 0) + 1);
+    underWay.set(target, (underWay.get(target) ?? 0) + 1);
   }
 
-  function end(siteId: string): void {
+  function end(target: string): void {
     total -= 1;
-    const left = (underWay.get(siteId) ?? 1) - 1;
-    if (left === 0) underWay.delete(siteId);
-    else underWay.set(siteId, left);
+    const left = (underWay.get(target) ?? 1) - 1;
+    if (left === 0) underWay.delete(target);
+    else underWay.set(target, left);
     const next = waiting.findIndex(mayBegin);
     const [one] = next < 0 ? [] : waiting.splice(next, 1);
     if (one === undefined) return;
-    begin(one.siteId);
+    begin(one.target);
     one.begin();
   }
 
   return {
-    async run(siteId, siteMax, work) {
-      if (mayBegin({ siteId, siteMax })) begin(siteId);
-      else await new Promise<void>((resolve) => waiting.push({ siteId, siteMax, begin: resolve }));
+    async run(target, siteMax, work) {
+      if (mayBegin({ target, siteMax })) begin(target);
+      else await new Promise<void>((resolve) => waiting.push({ target, siteMax, begin: resolve }));
       const turn = {};
-      if (isSlow(siteId)) slow.add(turn);
+      if (isSlow(target)) slow.add(turn);
       try {
         return await work();
       } finally {
         slow.delete(turn);
-        end(siteId);
+        end(target);
       }
     },
   };
@@ -67,11 +67,11 @@ export function createSiteConcurrencyLimiter(
 /** Which sites' destinations are so much slower than others', or than what is sent to them, that everybody would wait for them. */
 export interface SlowSites {
   /** How long a call took. */
-  took(siteId: string, tookMs: number): void;
+  took(target: string, tookMs: number): void;
   /** What was read of it at once took longer than others can be asked to wait. */
-  late(siteId: string): void;
+  late(target: string): void;
   /** Whether its events go to the retry topic of slow sites, unasked. */
-  isSlow(siteId: string): boolean;
+  isSlow(target: string): boolean;
 }
 
 /** A call of a slow site takes longer than this, in milliseconds, and so many times as long as those of fast ones. */
@@ -115,18 +115,18 @@ export function createSlowSites(sitesMax: number, nowMs: () => number): SlowSite
   }
 
   return {
-    isSlow(siteId) {
-      if (nowMs() - (lateAtMs.get(siteId) ?? Number.NEGATIVE_INFINITY) < KNOWN_MS) return true;
-      const pace = sites.get(siteId);
+    isSlow(target) {
+      if (nowMs() - (lateAtMs.get(target) ?? Number.NEGATIVE_INFINITY) < KNOWN_MS) return true;
+      const pace = sites.get(target);
       if (pace === undefined || pace.meanMs <= SLOW_MS || !isKnown(pace)) return false;
       return pace.meanMs > TIMES_FAST * fastMs();
     },
-    took(siteId, tookMs) {
-      const { meanMs, calls } = sites.get(siteId) ?? { meanMs: tookMs, calls: 0 };
+    took(target, tookMs) {
+      const { meanMs, calls } = sites.get(target) ?? { meanMs: tookMs, calls: 0 };
       const pace = { meanMs: meanMs + NEWEST_SHARE * (tookMs - meanMs), calls: calls + 1, atMs: nowMs() };
-      putNewest(sites, siteId, pace, sitesMax);
+      putNewest(sites, target, pace, sitesMax);
     },
-    late: (siteId) => putNewest(lateAtMs, siteId, nowMs(), sitesMax),
+    late: (target) => putNewest(lateAtMs, target, nowMs(), sitesMax),
   };
 }
 

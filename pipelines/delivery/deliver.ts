@@ -70,9 +70,9 @@ export async function deliver(job: DeliveryJob, ports: DeliveryPorts): Promise<E
 
 /** An event that cannot be read or mapped is dead by itself; the error's message may hold its data and is left out. */
 function preparePiece(run: Run, entry: EventEntry, index: number): IndexedSerializedEvent[] {
-  const { adapter, site, nowMs } = run.job;
+  const { adapter, destination, site, nowMs } = run.job;
   try {
-    const mapped = prepare(adapter, site, run.settings, entry, nowMs);
+    const mapped = prepare({ adapter, id: destination, settings: run.settings }, site, entry, nowMs);
     if (mapped.kind === 'skip') {
       run.outcomes[index] = skipped(mapped.reason);
       return [];
@@ -110,11 +110,23 @@ export function deliveryDeadlineMs<Settings>(adapter: Adapter<Settings>, event: 
   return ageMaxMs === null ? null : deadlineOfAge(event, ageMaxMs);
 }
 
-function skipReason<Settings>(adapter: Adapter<Settings>, event: Event, rule: EventRule, nowMs: number): string | null {
-  if (rule.switchedOff.has(adapter.name)) return 'not_in_destinations';
+function skipReason<Settings>(
+  { adapter, id }: Target<Settings>,
+  event: Event,
+  rule: EventRule,
+  nowMs: number,
+): string | null {
+  if (rule.switchedOff.has(id)) return 'not_in_destinations';
   if (event.mode === 'offline' && adapter.anonymousEvents === 'skip') return 'anonymous_site';
   const deadlineMs = deliveryDeadlineMs(adapter, event);
   return deadlineMs !== null && nowMs >= deadlineMs ? 'too_old' : null;
+}
+
+/** A destination of a site, as its settings are. */
+interface Target<Settings> {
+  adapter: Adapter<Settings>;
+  id: string;
+  settings: Settings;
 }
 
 /**
@@ -123,19 +135,14 @@ function skipReason<Settings>(adapter: Adapter<Settings>, event: Event, rule: Ev
  *
  * @throws SyntaxError when `event.properties` is not JSON.
  */
-export function prepare<Settings>(
-  adapter: Adapter<Settings>,
-  site: Site,
-  settings: Settings,
-  entry: EventEntry,
-  nowMs: number,
-): MapResult {
+export function prepare<Settings>(target: Target<Settings>, site: Site, entry: EventEntry, nowMs: number): MapResult {
+  const { adapter, id, settings } = target;
   const { event } = entry;
   const rule = eventRule(site, event.event);
-  const reason = skipReason(adapter, event, rule, nowMs);
+  const reason = skipReason(target, event, rule, nowMs);
   if (reason !== null) return { kind: 'skip', reason };
   const properties = JSON.parse(event.properties) as Record<string, unknown>;
-  if (excludesDestination(properties, adapter.name)) return { kind: 'skip', reason: 'not_in_destinations' };
+  if (excludesDestination(properties, id, adapter.name)) return { kind: 'skip', reason: 'not_in_destinations' };
   const declared = declaredConsent(site, event.country);
   // Of an event from before its state was kept, its properties say it.
   const consent = event.consent ?? consentState(readConsent(properties), declared);
@@ -181,7 +188,7 @@ function refusal(
 interface EventRule {
   /** The conversion the event stands for; null where no definition names one. */
   conversionEvent: string | null;
-  /** Destinations that every definition of the name switches off. */
+  /** Ids of destinations that every definition of the name switches off. */
   switchedOff: ReadonlySet<string>;
 }
 

@@ -18,6 +18,8 @@ import type {
 /** Events of one site for one destination. */
 export interface DeliveryJob {
   adapter: Adapter;
+  /** The destination's id in the site. */
+  destination: string;
   site: Site;
   settings: Record<string, string>;
   /** Opened secrets. */
@@ -204,10 +206,12 @@ export interface Source {
   partition: number;
 }
 
-/** Where an attempt at an event stands in its source: the record's offset and the event's place in the record, from 0. */
+/** Where an attempt at an event stands in its source: the record's offset and the event's place in the record, from 0; and for whom. */
 export interface Place {
   offset: number;
   index: number;
+  /** The destination's id. */
+  destination: string;
 }
 
 /** What a platform made of an attempt. */
@@ -229,7 +233,10 @@ export interface UncommittedOutcomes {
   forget(source: Source): void;
 }
 
-type OfRecord = Map<number, GivenOutcome>;
+/** By the event's place and the destination. */
+type OfRecord = Map<string, GivenOutcome>;
+
+const keyInRecord = ({ index, destination }: Place): string => `${index}/${destination}`;
 
 /**
  * Keeps at most `outcomesMax` outcomes. When there are more, the records that came first are forgotten: were their
@@ -258,16 +265,18 @@ export function createUncommittedOutcomes(outcomesMax: number): UncommittedOutco
   }
 
   return {
-    of: (source, { offset, index }) => sources.get(nameOf(source))?.get(offset)?.get(index) ?? null,
-    keep(source, { offset, index }, given) {
+    of: (source, place) => sources.get(nameOf(source))?.get(place.offset)?.get(keyInRecord(place)) ?? null,
+    keep(source, place, given) {
+      const { offset } = place;
+      const key = keyInRecord(place);
       const name = nameOf(source);
       while (count >= outcomesMax) dropFirst();
       const records = sources.get(name) ?? new Map<number, OfRecord>();
       sources.set(name, records);
       const ofRecord: OfRecord = records.get(offset) ?? new Map();
       records.set(offset, ofRecord);
-      if (!ofRecord.has(index)) count += 1;
-      ofRecord.set(index, given);
+      if (!ofRecord.has(key)) count += 1;
+      ofRecord.set(key, given);
     },
     committed: dropBefore,
     forget: (source) => dropBefore(source, Number.POSITIVE_INFINITY),

@@ -18,6 +18,7 @@ import {
   settleAnswered,
   type UnresolvedEvent,
 } from './delivery_run.ts';
+import { targetKey } from './destination_id.ts';
 import { sha256Hex } from './matching.ts';
 import { healthOf } from './platform_http.ts';
 
@@ -285,7 +286,7 @@ interface Called {
  */
 function call(run: Run, batch: readonly IndexedSerializedEvent[]): Promise<Called | null> {
   const { ports, job, concurrencyMax } = run;
-  return ports.turns.run(job.site.site_id, concurrencyMax, () => callNow(run, batch));
+  return ports.turns.run(targetKey(job.site.site_id, job.destination), concurrencyMax, () => callNow(run, batch));
 }
 
 async function callNow(run: Run, batch: readonly IndexedSerializedEvent[]): Promise<Called | null> {

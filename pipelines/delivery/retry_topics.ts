@@ -1,5 +1,7 @@
 // Retry topics, and when their records are due.
+import type { DeliveryJobRecord } from '#schemas/records.ts';
 import { RETRY_AFTER_MS_MAX } from './breaker.ts';
+import { isFirstOfKind } from './destination_id.ts';
 
 /** Retry topics in order, with the wait before an attempt in milliseconds. The names are part of topic names. */
 export const RETRY_DELAYS = [
@@ -97,6 +99,36 @@ function longestDelay(question: Omit<RetryRequest, 'attempt'>, delayMsMax: numbe
     choiceOf(question, name, nowMs + Math.round(delayMs * (1 + JITTER * random))),
   );
   return choices.findLast(({ kind }) => kind === 'retry') ?? (choices[0] as RetryChoice);
+}
+
+/** For which destination a job is, and when it is due. */
+export interface JobAim {
+  /** Id in the site. */
+  destination: string;
+  dueAtMs: number;
+  /** Begin of the attempt before; 0 where there was none. */
+  waitsSinceMs: number;
+}
+
+/** The end of time in milliseconds since 1970 UTC. */
+const NEVER_MS = 8_640_000_000_000_000;
+
+/**
+ * How a job says it. A process of a version that knows one destination of a kind takes every job for that one: those for others
+ * are never due to it, nor released early, and wait where they are.
+ */
+export function fieldsOfAim(aim: JobAim): Pick<DeliveryJobRecord, 'due_at' | 'waits_since' | 'further'> {
+  const { destination, dueAtMs: due_at, waitsSinceMs: waits_since } = aim;
+  if (isFirstOfKind(destination)) return { due_at, waits_since, further: null };
+  return { due_at: NEVER_MS, waits_since: 0, further: { destination, due_at, waits_since } };
+}
+
+export function aimOf(
+  { due_at, waits_since, further }: Pick<DeliveryJobRecord, 'due_at' | 'waits_since' | 'further'>,
+  kind: string,
+): JobAim {
+  const { destination, ...times } = further ?? { destination: kind, due_at, waits_since };
+  return { destination, dueAtMs: times.due_at, waitsSinceMs: times.waits_since ?? 0 };
 }
 
 export const retryTopicName = (destination: string, retryTopic: RetryDelay): string =>

@@ -1,6 +1,7 @@
 // What destinations are told of an erased person, and until when that is tried.
 
 import type { ErasedPerson, EventVerdict } from '#pipelines/delivery/contract.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { nextRetry } from '#pipelines/delivery/retry_topics.ts';
 import type { Erasure, ErasureNotice } from '#schemas/records.ts';
 
@@ -101,7 +102,8 @@ const TO_DO: Readonly<Record<string, string>> = {
   webhook: 'Delete what your own system has kept of the webhooks.',
 };
 
-export const toDoAt = (destination: string): string => TO_DO[destination] ?? 'Delete what it has of the person.';
+export const toDoAt = (destination: string): string =>
+  TO_DO[kindOfDestination(destination)] ?? 'Delete what it has of the person.';
 
 interface NoticeState {
   state: 'by_hand' | 'pending' | 'told' | 'given_up';

@@ -157,14 +157,14 @@ export function unwrapped(value: unknown): unknown {
 
 /**
  * The property in which an event says itself where it goes, in the form that event definitions have: `{ "meta": false }`.
- * `all` speaks for those that are not named: `{ "all": false, "webhook": true }`. Absent means send.
+ * A kind speaks for its destinations that are not named, `all` for the others: `{ "all": false, "webhook": true }`. Absent means send.
  */
 export const DESTINATIONS_PROPERTY = '$destinations';
 
 /** Whether the event keeps itself from a destination. What cannot be read counts as a no, as it does of consent. */
-export function excludesDestination(properties: Properties, destination: string): boolean {
+export function excludesDestination(properties: Properties, destination: string, kind = destination): boolean {
   const said = unwrapped(properties[DESTINATIONS_PROPERTY]);
-  const flag = isRecord(said) ? firstStated(said[destination], said['all']) : readFlag(said);
+  const flag = isRecord(said) ? firstStated(said[destination] ?? said[kind], said['all']) : readFlag(said);
   return flag === 'no' || flag === 'unreadable';
 }
 

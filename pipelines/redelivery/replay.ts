@@ -1,4 +1,5 @@
 // Replays of stored events to a destination: range, jobs, progress, turns of accounts.
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { ReplayPartition, ReplayPhase, ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
@@ -85,7 +86,7 @@ export function shareRead({ phase, partitions }: ReplayProgress): number | null 
 }
 
 /**
- * Whether a replay to a destination is not over: it is to begin, runs or is paused. One whose command is not known here yet
+ * Whether a replay to a destination, or to another of its kind, is not over: it is to begin, runs or is paused. One whose command is not known here yet
  * may be to any destination.
  */
 export function isReplayed(
@@ -94,7 +95,8 @@ export function isReplayed(
   destination: string,
 ): boolean {
   const goesOn = (id: string): boolean => !isOver(progresses.get(id)?.phase ?? 'waiting');
-  if (replays.some((one) => one.destination === destination && goesOn(one.replay_id))) return true;
+  const kind = kindOfDestination(destination);
+  if (replays.some((one) => kindOfDestination(one.destination) === kind && goesOn(one.replay_id))) return true;
   const known = new Set(replays.map(({ replay_id }) => replay_id));
   return [...progresses.keys()].some((id) => !known.has(id) && goesOn(id));
 }
@@ -211,7 +213,7 @@ export interface OpenReplay {
 }
 
 /**
- * Which of a destination's replays is carried on: the oldest of the account whose turn is the longest ago, so that nobody waits
+ * Which of the replays to destinations of a kind is carried on: the oldest of the account whose turn is the longest ago, so that nobody waits
  * for all that another account has asked for. One of all sites has to know what every other has sent: those that were begun
  * are ended before it, and none is begun while it waits.
  *

@@ -197,7 +197,10 @@ function siteByMeasurementId(table: SettingsTable, { measurementId, origin }: Si
   const proven = claimants.filter((site) => isProvenFor(table, site, origin));
   if (proven.length > 1) return { code: 'measurement_id_contested' };
   const listed = claimants.filter((site) => browserKeys(table, site, nowMs).some((key) => isListed(key, origin)));
-  const [best] = [...proven, ...listed.toSorted((a, b) => claimedAt(table, a) - claimedAt(table, b))];
+  const [best] = [
+    ...proven,
+    ...listed.toSorted((a, b) => claimedAt(table, a, measurementId) - claimedAt(table, b, measurementId)),
+  ];
   if (best !== undefined) return best;
   if (claimants.length > 1) return { code: 'measurement_id_contested' };
   const keys = browserKeys(table, only, nowMs);
@@ -219,8 +222,13 @@ function isProvenFor(table: SettingsTable, site: Site, origin: string | null): b
 const isListed = (key: ApiKey, origin: string | null): boolean =>
   key.allowed_origins.length > 0 && originRefusal(key, origin) === null;
 
-const claimedAt = (table: SettingsTable, { site_id }: Site): number =>
-  table.destination(site_id, 'ga4')?.created_at ?? 0;
+/** When the first of a site's destinations came that have the measurement id. */
+function claimedAt(table: SettingsTable, { site_id }: Site, measurementId: string): number {
+  const claiming = (table.destinationsOfKind('ga4').get(site_id) ?? []).filter(
+    ({ settings }) => settings['measurement_id'] === measurementId,
+  );
+  return Math.min(...claiming.map(({ created_at }) => created_at ?? 0));
+}
 
 /** Pages that are being made, which are nobody's yet. */
 function isOfThisMachine(origin: string | null): boolean {

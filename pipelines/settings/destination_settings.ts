@@ -3,17 +3,23 @@
 import { type Static, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { isFirstOfKind, kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { readSettings, secretNames } from '#pipelines/delivery/setting_fields.ts';
 import { type Problem, problem } from './problems.ts';
 
 /** A destination's settings as they are about to be written. */
 export interface SettingsDraft {
+  /** The destination's id. */
+  name: string;
   settings: Record<string, string>;
   /** Secrets given now, in clear. */
   secrets: Record<string, string>;
   /** Names of secrets that are stored already and stay as they are. */
   storedSecrets: readonly string[];
 }
+
+/** What only the first destination of a kind may have: the tag knows no other. */
+const OF_FIRST: Readonly<Record<string, string>> = { route_pixels: '', route: 'server' };
 
 interface TagSetting {
   isValid: (value: string) => boolean;
@@ -37,7 +43,8 @@ const TAG_SETTINGS: Record<string, Record<string, TagSetting>> = {
 export function destinationSettingProblems(adapter: Adapter, draft: SettingsDraft): Problem[] {
   const secrets = secretNames(adapter.schema);
   const misplaced = [...settingNameProblems(adapter, draft, secrets), ...secretNameProblems(adapter, draft, secrets)];
-  return misplaced.length > 0 ? misplaced : [...schemaProblems(adapter, draft), ...tagProblems(adapter, draft)];
+  if (misplaced.length > 0) return misplaced;
+  return [...schemaProblems(adapter, draft), ...tagProblems(adapter, draft), ...browserProblems(draft)];
 }
 
 function settingNameProblems(adapter: Adapter, draft: SettingsDraft, secrets: string[]): Problem[] {
@@ -76,6 +83,22 @@ function tagProblems(adapter: Adapter, draft: SettingsDraft): Problem[] {
     const value = draft.settings[name];
     return value === undefined || isValid(value) ? [] : [problem('destination_setting_malformed', name, says)];
   });
+}
+
+/** A browser would be told nothing of it, and what is left to the browser would go nowhere. */
+function browserProblems({ name, settings }: SettingsDraft): Problem[] {
+  if (isFirstOfKind(name)) return [];
+  return Object.entries(OF_FIRST).flatMap(([field, plain]) =>
+    (settings[field] ?? plain) === plain
+      ? []
+      : [
+          problem(
+            'destination_setting_malformed',
+            field,
+            `is for ${kindOfDestination(name)} alone: the tag knows no other`,
+          ),
+        ],
+  );
 }
 
 /** A setting that the adapter declares itself is the adapter's to check. */

@@ -1,4 +1,6 @@
 // The settings in memory, as records of site.config make them.
+
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import type {
   Account,
   AdminToken,
@@ -36,8 +38,9 @@ export interface SettingsTable {
   site(siteId: string): Site | undefined;
   account(accountId: string): Account | undefined;
   accountOfSite(siteId: string): Account | undefined;
-  /** A live view by site id: it may be kept and follows later changes. */
-  destinationsNamed(name: string): ReadonlyMap<string, Destination>;
+  /** Those of a kind, by site and then by id. A live view: it may be kept and follows later changes; its lists never change. */
+  destinationsOfKind(kind: string): ReadonlyMap<string, readonly Destination[]>;
+  /** @param name its id, which for the first of a kind is the kind. */
   destination(siteId: string, name: string): Destination | undefined;
   /**
    * The one site that claims the domain and has proven that it is its own, which is served there: exact match, lower-case
@@ -75,8 +78,8 @@ const createState = () => ({
   sites: new Map<string, Site>(),
   keys: new Map<string, ApiKey>(),
   keysBySite: new Map<string, Map<string, ApiKey>>(),
-  /** By name, then by site. */
-  destinations: new Map<string, Map<string, Destination>>(),
+  /** By kind, then by site. */
+  destinations: new Map<string, Map<string, readonly Destination[]>>(),
   proven: createClaims(),
   domainProofs: new Map<string, Map<string, DomainProof>>(),
   measurementIds: createClaims(),
@@ -116,8 +119,12 @@ const lookups = (state: State) =>
       const site = state.sites.get(siteId);
       return site && state.accounts.get(site.account_id);
     },
-    destinationsNamed: (name) => destinationsNamed(state, name),
-    destination: (siteId, name) => state.destinations.get(name)?.get(siteId),
+    destinationsOfKind: (kind) => destinationsOfKind(state, kind),
+    destination: (siteId, name) =>
+      state.destinations
+        .get(kindOfDestination(name))
+        ?.get(siteId)
+        ?.find((one) => one.name === name),
     siteServedAt: (domain) => ownedSite(state, state.proven.owner(domain)),
     domainProofs: (siteId) => state.domainProofs.get(siteId) ?? NO_PROOFS,
     sitesByMeasurementId: (measurementId) =>
@@ -138,7 +145,7 @@ const lists = (state: State) =>
     keys: () => sortedBy([...state.keys.values()], (key) => `${key.site_id}/${key.shown_prefix}/${key.key_hash}`),
     destinations: () =>
       sortedBy(
-        [...state.destinations.values()].flatMap((bySite) => [...bySite.values()]),
+        [...state.destinations.values()].flatMap((bySite) => [...bySite.values()].flat()),
         (destination) => `${destination.site_id}/${destination.name}`,
       ),
     adminTokens: () => sortedBy([...state.adminTokens.values()], (token) => `${token.label}/${token.token_hash}`),
@@ -253,23 +260,26 @@ function storeProof(state: State, siteId: string, domain: string, proof: DomainP
 }
 
 function storeDestination(state: State, siteId: string, name: string, destination: Destination | null): boolean {
-  const bySite = destinationsNamed(state, name);
-  if (name === 'ga4') {
-    state.measurementIds.replace(siteId, measurementIds(bySite.get(siteId)), measurementIds(destination ?? undefined));
-  }
-  return replace(bySite, siteId, destination);
+  const kind = kindOfDestination(name);
+  const bySite = destinationsOfKind(state, kind);
+  const before = bySite.get(siteId) ?? NO_ITEMS;
+  const others = before.filter((one) => one.name !== name);
+  const after = destination === null ? others : sortedBy([...others, destination], (one) => one.name);
+  if (kind === 'ga4') state.measurementIds.replace(siteId, measurementIds(before), measurementIds(after));
+  if (after.length > 0) bySite.set(siteId, after);
+  else bySite.delete(siteId);
+  return destination !== null || others.length < before.length;
 }
 
-function measurementIds(destination: Destination | undefined): string[] {
-  const measurementId = destination?.settings['measurement_id'];
-  return measurementId === undefined ? [] : [measurementId];
+function measurementIds(destinations: readonly Destination[]): string[] {
+  return destinations.flatMap(({ settings }) => settings['measurement_id'] ?? []);
 }
 
-function destinationsNamed(state: State, name: string): Map<string, Destination> {
-  const known = state.destinations.get(name);
+function destinationsOfKind(state: State, kind: string): Map<string, readonly Destination[]> {
+  const known = state.destinations.get(kind);
   if (known !== undefined) return known;
-  const created = new Map<string, Destination>();
-  state.destinations.set(name, created);
+  const created = new Map<string, readonly Destination[]>();
+  state.destinations.set(kind, created);
   return created;
 }
 

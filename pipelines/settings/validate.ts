@@ -3,6 +3,7 @@
 import { isIP, isIPv6 } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 import { isSupportedCountry } from 'libphonenumber-js/max';
+import { DESTINATIONS_OF_A_KIND_MAX, kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { EEA } from '#pipelines/events/consent.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import {
@@ -80,9 +81,26 @@ export function destinationProblems(destination: Destination, table: SettingsTab
   return [
     ...siteProblem(destination.site_id, table),
     ...idProblems(destination.name, 'name'),
+    ...kindProblems(destination, table),
     ...Object.entries(destination.settings).flatMap(([name, value]) => settingProblems(name, value)),
     ...Object.entries(destination.secrets).flatMap(([name, value]) => sealedProblems(name, value)),
     ...measurementIdProblems(destination, table),
+  ];
+}
+
+/** Behind the kind stands a name of its own, and only so many are of one kind. */
+function kindProblems({ site_id, name }: Destination, table: SettingsTable): Problem[] {
+  const others = (table.destinationsOfKind(kindOfDestination(name)).get(site_id) ?? []).filter(
+    (one) => one.name !== name,
+  );
+  return [
+    ...unless(!name.endsWith('-'), 'id_malformed', 'name', 'is a kind, or a kind, - and a name, as in webhook-crm'),
+    ...unless(
+      others.length < DESTINATIONS_OF_A_KIND_MAX,
+      'too_many',
+      'name',
+      `a site has at most ${DESTINATIONS_OF_A_KIND_MAX} of a kind`,
+    ),
   ];
 }
 
@@ -168,7 +186,7 @@ function sealedProblems(name: string, value: string): Problem[] {
  */
 function measurementIdProblems({ site_id, name, settings }: Destination, table: SettingsTable): Problem[] {
   const measurementId = settings['measurement_id'];
-  if (name !== 'ga4' || measurementId === undefined) return [];
+  if (kindOfDestination(name) !== 'ga4' || measurementId === undefined) return [];
   const accountId = table.site(site_id)?.account_id;
   const isTaken = table
     .sitesByMeasurementId(measurementId)

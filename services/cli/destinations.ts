@@ -19,7 +19,7 @@ import {
 } from './command.ts';
 import { readPair, readText, unchanged } from './read.ts';
 
-const subject = 'the kind of destination, such as meta or webhook';
+const subject = 'its id: the kind, such as meta or webhook, or another of a kind, as webhook-crm';
 
 /** What can be given when a destination is created and when it is changed. */
 const SETTINGS = [
@@ -49,7 +49,7 @@ export const destinationCommands: Commands = {
     options: [siteOption, ...SETTINGS, option('disabled', 'Create it without sending to it yet')],
     examples: [
       'destination create meta --site shop --set pixel_id=1234567890 --secret-file access_token=token.txt',
-      'destination create webhook --site shop --set url=https://crm.example/hook --secret-stdin secret < secret.txt',
+      'destination create webhook-crm --site shop --set url=https://crm.example/hook --secret-stdin secret < secret.txt',
     ],
     async run(args, context) {
       const body = { name: args.subject, enabled: !args.flag('disabled'), ...givenSettings(args, context) };
@@ -82,7 +82,7 @@ export const destinationCommands: Commands = {
     isWhole: true,
     options: [
       option('site <SITE>', 'Only this site', 'site_id'),
-      option('destination <NAME>', 'Only this kind of destination', 'destination'),
+      option('destination <NAME>', 'Only destinations with this id', 'destination'),
     ],
     examples: ['destination health', 'destination health --destination meta --json'],
     columns: {

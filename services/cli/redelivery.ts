@@ -214,7 +214,7 @@ export const replayCommands: Commands = {
     isDefault: true,
     summary: 'Send again what was not delivered to a destination; the verb may be left out',
     options: [
-      requiredOption('destination <NAME>', 'The kind of destination, such as meta', 'destination'),
+      requiredOption('destination <NAME>', 'Its id, such as meta or webhook-crm', 'destination'),
       option('site <SITE>', 'Only events of this site (every site)', 'site_id'),
       requiredOption('from <WHEN>', 'From when on: 2027-01-31T08:00Z, or 1h for an hour ago', 'from', readMoment),
       requiredOption('to <WHEN>', 'Until when: as above, or now', 'to', readMoment),
@@ -244,7 +244,7 @@ export const replayCommands: Commands = {
   'replay list': list<ReplayItem>({
     summary: 'List replays with their progress',
     path: '/replays',
-    options: [option('destination <NAME>', 'Only replays of this kind of destination', 'destination')],
+    options: [option('destination <NAME>', 'Only replays to destinations with this id', 'destination')],
     columns: {
       REPLAY: 'replay_id',
       DESTINATION: 'destination',

@@ -3,7 +3,10 @@
 import { type Static, Type } from 'typebox';
 import { closed, countField, idField, metaFields, nullable, pageFields, timeField } from './fields.ts';
 
-const destinationName = idField('The kind of destination, such as meta or webhook');
+const kind = idField('The kind of destination, such as meta or webhook');
+const destinationName = idField(
+  'Its id in the site: the kind for the first, or the kind, - and a name, as in webhook-crm',
+);
 const siteId = idField('The site it belongs to');
 const enabled = Type.Boolean({ description: 'Whether events are sent to it' });
 const NAME_PATTERN = '^[a-z0-9_-]{1,64}$';
@@ -36,6 +39,7 @@ export const destinationChange = closed({
 export const destinationShape = Type.Object({
   site_id: siteId,
   name: destinationName,
+  kind,
   enabled,
   settings: Type.Record(Type.String(), Type.String()),
   secrets: Type.Array(Type.String(), {
@@ -48,7 +52,7 @@ export type DestinationItem = Static<typeof destinationShape>;
 export const kindsShape = Type.Object({
   items: Type.Array(
     Type.Object({
-      name: destinationName,
+      name: kind,
       title: Type.String(),
       schema: Type.Record(Type.String(), Type.Unknown(), { description: 'A JSON schema of its settings and secrets' }),
     }),
@@ -121,7 +125,7 @@ export type HealthItem = Static<typeof healthShape>;
 
 export const healthQuery = closed({
   site_id: Type.Optional(idField('Only this site')),
-  destination: Type.Optional(idField('Only this kind of destination')),
+  destination: Type.Optional(idField('Only destinations with this id')),
 });
 
 const OUTCOMES = ['delivered', 'skipped', 'diverted', 'paused', 'dead'] as const;

@@ -5,7 +5,7 @@ import { REFUSAL_INTERVALS, WARNING_KINDS } from '#pipelines/ingestion_warnings/
 import { closed, countField, idField, nullable, refusedAs, timeField } from './fields.ts';
 
 const stageShape = Type.Object({
-  stage: Type.String({ description: 'Name of the stage; delivery.NAME for each destination that a site has' }),
+  stage: Type.String({ description: 'Name of the stage; delivery.KIND for each kind of destination that a site has' }),
   consumers: countField('Consumers that take records for it now; without one nothing gets done'),
   lag: nullable(countField('Records, and marks of transactions, that it has still to take'), {
     description: 'Null where it never took one',

@@ -23,7 +23,7 @@ export const personsParams = closed({ site_id: idField('The site') });
 export const personInput = closed(subjectFields, { description: 'Exactly one of the fields' });
 
 const destinationShape = Type.Object({
-  name: Type.String({ description: 'The kind of destination' }),
+  name: Type.String({ description: "The destination's id" }),
   to_do: Type.String({ description: 'What is to be done there by hand' }),
 });
 

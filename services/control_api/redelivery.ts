@@ -117,13 +117,13 @@ export const deadLetterQuery = closed({
     }),
   ),
   site_id: Type.Optional(idField('Only those that hold events of this site')),
-  destination: Type.Optional(idField('Only those of deliveries to this kind of destination')),
+  destination: Type.Optional(idField('Only those of deliveries to destinations with this id')),
   since: Type.Optional(timeField('Only those that became dead letters from then on')),
   limit: limitField,
   after: Type.Optional(deadLetterField),
 });
 
-const destination = idField('The kind of destination, such as meta or webhook');
+const destination = idField("The destination's id in its site, such as meta or webhook-crm");
 const source = Type.Enum(['events', 'dead_letters'], {
   description: 'The events themselves, or the dead letters of the destination',
 });
@@ -135,7 +135,7 @@ const wanted = Type.Enum(['running', 'paused', 'cancelled'], { description: 'Wha
 
 export const replayParams = closed({ replay_id: idField('The replay') });
 export const replayQuery = closed({
-  destination: Type.Optional(idField('Only replays of this kind of destination')),
+  destination: Type.Optional(idField('Only replays to destinations with this id')),
   ...pageFields,
 });
 

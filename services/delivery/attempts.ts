@@ -20,6 +20,7 @@ import {
   skipped,
   slowed,
 } from '#pipelines/delivery/delivery_run.ts';
+import { targetKey } from '#pipelines/delivery/destination_id.ts';
 import { slowTopic } from '#pipelines/delivery/retry_topics.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { EventEntry } from '#schemas/event.ts';
@@ -27,7 +28,7 @@ import { decodeEntry, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
 import { deliveryPorts, type OpenEvent, type SharedByCalls, watchOutage } from './delivery_ports.ts';
-import type { SiteJob } from './job_reader.ts';
+import { type SiteJob, targetOf } from './job_reader.ts';
 
 /** Breakers kept at the most; one is a few dozen bytes and calm ones take none. */
 const BREAKERS_MAX = 100_000;
@@ -43,7 +44,7 @@ export function openDeliveries(
   { metrics, logger, onStop }: Runtime,
   adapter: Adapter,
   table: SettingsTable,
-  returned: (siteId: string) => void,
+  returned: (target: string) => void,
   { baseUrl, allowLoopback, secretsKeys }: Pick<DeliveryConfig, 'baseUrl' | 'allowLoopback' | 'secretsKeys'>,
 ) {
   const egress = createEgress({
@@ -54,7 +55,7 @@ export function openDeliveries(
   });
   onStop(() => egress.close());
   const breakers = createBreakers(BREAKER_DEFAULTS, BREAKERS_MAX, monotonicMs);
-  const sites = table.destinationsNamed(adapter.name);
+  const sites = table.destinationsOfKind(adapter.name);
   const watch = watchOutage({
     destination: adapter.name,
     config: OUTAGE_DEFAULTS,
@@ -64,12 +65,17 @@ export function openDeliveries(
     nowMs: monotonicMs,
     wallMsOf,
   });
-  const openHelp = 'Sites to which nothing but probes is sent, by cause';
+  const isThere = ({ siteId: target }: { siteId: string }): boolean => {
+    const [siteId = '', id = adapter.name] = target.split('/');
+    return table.destination(siteId, id) !== undefined;
+  };
+  const openHelp = 'Destinations of sites to which nothing but probes is sent, by cause';
   metrics.read('svc_delivery_breakers_open', openHelp, ['cause'], () =>
     // Of destinations that were deleted nothing waits.
-    [...openBreakers({ ...breakers, list: () => breakers.list().filter(({ siteId }) => sites.has(siteId)) })].map(
-      ([cause, count]) => [{ cause }, count],
-    ),
+    [...openBreakers({ ...breakers, list: () => breakers.list().filter(isThere) })].map(([cause, count]) => [
+      { cause },
+      count,
+    ]),
   );
   const awayHelp = 'Whether the destination as a whole is unavailable';
   metrics.read('svc_delivery_away', awayHelp, [], () => [[{}, watch.isAway() ? 1 : 0]]);
@@ -88,7 +94,7 @@ export function openDeliveries(
     breakers,
     turns: createSiteConcurrencyLimiter(CALLS_MAX, slow.isSlow),
     slow,
-    isAlone: () => sites.size < 2,
+    isAlone: () => sites.size < 2 && [...sites.values()].every(({ length }) => length < 2),
     watch,
     returned,
     egress,
@@ -100,13 +106,15 @@ export function openDeliveries(
     monotonicMs,
   });
   /** Whether nothing is to be asked now of a site's destination. */
-  const isInTrouble = (siteId: string): boolean => breakers.of(adapter.name, siteId).trouble() !== null;
+  const isInTrouble = (target: string): boolean => breakers.of(adapter.name, target).trouble() !== null;
   return { attempts, watch, uncommitted, isInTrouble };
 }
 
 /** What an attempt made of one event. */
 export interface Attempted {
   siteId: string;
+  /** Id of the destination. */
+  destination: string;
   /** Offset of the record it was read from. */
   offset: number;
   view: EncodedEvent;
@@ -149,9 +157,11 @@ export function createAttempts(options: AttemptOptions) {
       const outcomes = await deliverOpen(job, open, startedMs, stopping);
       const made = new Map(open.map(({ entry }, index) => [entry, outcomes[index] as EntryOutcome]));
       // Others of the site that are paused may have been so by a process whose breaker is not this one's.
-      if (job.pausedFor !== '' && outcomes.some(({ outcome }) => outcome === 'delivered')) options.returned(job.siteId);
+      if (job.pausedFor !== '' && outcomes.some(({ outcome }) => outcome === 'delivered'))
+        options.returned(targetOf(job));
       return events.map(({ view, offset, entry, given }) => ({
         siteId: job.siteId,
+        destination: job.destination,
         offset,
         view,
         entry,
@@ -166,7 +176,7 @@ export function createAttempts(options: AttemptOptions) {
   };
 }
 
-/** Delivers the events of a site that have no outcome yet; resolves to one for each, in their order. */
+/** Delivers the events of a job that have no outcome yet; resolves to one for each, in their order. */
 function createOpenDelivery(options: AttemptOptions) {
   const { adapter, table, ring, baseUrl, logger } = options;
   const tokens = createTokens(TOKENS_MAX);
@@ -181,26 +191,30 @@ function createOpenDelivery(options: AttemptOptions) {
     const entries = open.map(({ entry }) => entry);
     if (entries.length === 0) return [];
     const site = table.site(job.siteId);
-    const destination = table.destination(job.siteId, adapter.name);
+    const target = targetOf(job);
+    const destination = table.destination(job.siteId, job.destination);
     if (site === undefined || destination === undefined) return entries.map(() => skipped('no_destination'));
     noticeChange(destination);
     if (!destination.enabled) return entries.map(() => skipped('destination_disabled'));
     const isOnSlowTopic = job.source.topic === slowTopic(adapter.name);
-    if (!isOnSlowTopic && options.slow.isSlow(job.siteId)) return entries.map(slowed);
+    if (!isOnSlowTopic && options.slow.isSlow(target)) return entries.map(slowed);
     const workMs = isOnSlowTopic ? SLOW_WORK_MS : WORK_MS;
     const work = boundWork(options.isAlone() ? Number.POSITIVE_INFINITY : workMs, options.monotonicMs, stopping);
     const { settings } = destination;
     const secrets = openDestinationSecrets(ring, destination, (field, code) =>
-      logger.error({ site: job.siteId, destination: adapter.name, field, code }, 'secret cannot be decrypted'),
+      logger.error({ site: job.siteId, destination: job.destination, field, code }, 'secret cannot be decrypted'),
     );
     const outcomes = await skippingEarly(entries, job.isMain ? destination : null, (wanted) =>
       deliver(
-        { adapter, site, settings, secrets, baseUrl, entries: wanted, attempt: job.attempt, nowMs: startedMs },
+        {
+          ...{ adapter, destination: job.destination, site, settings, secrets, baseUrl },
+          ...{ entries: wanted, attempt: job.attempt, nowMs: startedMs },
+        },
         deliveryPorts(options, tokens, job, open, work),
       ),
     );
     if (!work.isLate() || !outcomes.some(isHandedOver)) return outcomes;
-    options.slow.late(job.siteId);
+    options.slow.late(target);
     return outcomes.map((outcome) => (isHandedOver(outcome) ? slowed() : outcome));
   };
 }
@@ -229,13 +243,13 @@ function boundWork(forMs: number, monotonicMs: () => number, stopping: () => boo
 function createChangeNotice({ adapter, breakers, rejections }: AttemptOptions): (destination: Destination) => void {
   const known = new Map<string, Destination>();
   return (destination) => {
-    const siteId = destination.site_id;
-    const before = known.get(siteId);
+    const target = targetKey(destination.site_id, destination.name);
+    const before = known.get(target);
     if (before === destination) return;
-    known.set(siteId, destination);
+    known.set(target, destination);
     if (before === undefined) return;
-    breakers.reset(adapter.name, siteId);
-    rejections.reset(siteId);
+    breakers.reset(adapter.name, target);
+    rejections.reset(target);
   };
 }
 

@@ -11,8 +11,7 @@ const CLIENT_ERROR = 400;
 
 /** What ends the spans of a call, one for each trace that it is for; null where it is for none. */
 export function beginCall(
-  adapter: { readonly name: string },
-  { spans, siteId, attempt }: Pick<SiteJob, 'spans' | 'siteId' | 'attempt'>,
+  { spans, siteId, destination, attempt }: Pick<SiteJob, 'spans' | 'siteId' | 'destination' | 'attempt'>,
   { method, url }: HttpRequest,
   sent: readonly Pick<SerializedEvent, 'entry'>[],
   startMs: number,
@@ -25,7 +24,7 @@ export function beginCall(
     // Of an address no more than its host: what stands behind it may be a secret.
     'server.address': URL.parse(url)?.hostname ?? '',
     ...(attempt > 1 ? { 'http.request.resend_count': attempt - 1 } : {}),
-    'svc.destination': adapter.name,
+    'svc.destination': destination,
     'svc.site': siteId,
   };
   const calls = [...traces].map(

@@ -19,7 +19,7 @@ import type { SiteConcurrencyLimiter, SlowSites } from '#pipelines/delivery/conc
 import type { DeliveryPorts, Place, TokenStore, UncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import { beginCall } from './call_spans.ts';
-import type { JobEvent, SiteJob } from './job_reader.ts';
+import { type JobEvent, type SiteJob, targetOf } from './job_reader.ts';
 
 /** What the calls of a destination share over all its sites. */
 export interface SharedByCalls {
@@ -29,10 +29,10 @@ export interface SharedByCalls {
   turns: SiteConcurrencyLimiter;
   watch: Pick<OutageWatch, 'trouble' | 'report'>;
   slow: SlowSites;
-  /** Whether it is the only site of the destination, for which no other waits. */
+  /** Whether it is the only destination of the only site, for which no other waits. */
   isAlone(): boolean;
-  /** Told where a site's destination takes events again. */
-  returned(siteId: string): void;
+  /** Told where a destination of a site, by its `targetKey`, takes events again. */
+  returned(target: string): void;
   egress: Egress;
   uncommitted: Pick<UncommittedOutcomes, 'of' | 'keep'>;
   /** Told how many of a call's events a platform did not take without saying which. */
@@ -60,10 +60,10 @@ export function deliveryPorts(
     async send(request, timeoutMs, sent) {
       const beganMs = shared.monotonicMs();
       called(beganMs);
-      const endSpans = beginCall(shared.adapter, job, request, sent, shared.nowMs());
+      const endSpans = beginCall(job, request, sent, shared.nowMs());
       const answer = await shared.egress.send(request, timeoutMs);
       endSpans?.(answer, shared.nowMs());
-      shared.slow.took(job.siteId, shared.monotonicMs() - beganMs);
+      shared.slow.took(targetOf(job), shared.monotonicMs() - beganMs);
       return answer;
     },
     nowMs: shared.nowMs,
@@ -72,10 +72,10 @@ export function deliveryPorts(
     tokens,
     stopping,
     breaker: breakerFor(shared, job),
-    rejections: shared.rejections.of(job.siteId),
+    rejections: shared.rejections.of(targetOf(job)),
     answered: keepOutcomes(shared, job, open),
     onPartialSuccess({ sent, taken, detail }) {
-      const facts = { site: job.siteId, destination: shared.adapter.name, sent, taken, detail };
+      const facts = { site: job.siteId, destination: job.destination, sent, taken, detail };
       shared.logger.warn(facts, 'destination accepted fewer events than sent');
       shared.onPartialSuccess(sent - taken);
     },
@@ -83,14 +83,15 @@ export function deliveryPorts(
 }
 
 /** From the main topic a site in trouble is not probed: its retry topics do that, and no other site waits for the answer. */
-function breakerFor({ adapter, breakers, watch, returned }: SharedByCalls, { siteId, isMain }: SiteJob): BreakerPort {
-  const breaker = breakers.of(adapter.name, siteId);
+function breakerFor({ adapter, breakers, watch, returned }: SharedByCalls, job: SiteJob): BreakerPort {
+  const { siteId, isMain } = job;
+  const breaker = breakers.of(adapter.name, targetOf(job));
   return {
     ask: () => watch.trouble() ?? (isMain ? breaker.trouble() : null) ?? breaker.ask(),
     report(health, isShared) {
       const wasInTrouble = breaker.trouble() !== null;
       breaker.report(health);
-      if (wasInTrouble && breaker.trouble() === null) returned(siteId);
+      if (wasInTrouble && breaker.trouble() === null) returned(targetOf(job));
       if (isShared) watch.report(siteId, health);
     },
   };

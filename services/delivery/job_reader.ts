@@ -4,7 +4,8 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import type { Place, Source } from '#pipelines/delivery/delivery_run.ts';
-import { delayOfTopic, pollRetryTopic, replayTopic } from '#pipelines/delivery/retry_topics.ts';
+import { targetKey } from '#pipelines/delivery/destination_id.ts';
+import { aimOf, delayOfTopic, pollRetryTopic, replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
 import { createDeadLetter } from '#pipelines/redelivery/dead_letter.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
@@ -19,9 +20,11 @@ export interface JobEvent extends Place {
   view: EncodedEvent;
 }
 
-/** Events of one site that are to be attempted together. */
+/** Events of one site that are to be attempted together at one destination. */
 export interface SiteJob {
   siteId: string;
+  /** Its id. */
+  destination: string;
   source: Source;
   events: JobEvent[];
   /** The attempt to be made, from 1. */
@@ -35,6 +38,10 @@ export interface SiteJob {
   /** Of its batch; null where nothing of that is traced. */
   spans: BatchSpans | null;
 }
+
+/** By which what is known of the job's destination is kept. */
+export const targetOf = ({ siteId, destination }: Pick<SiteJob, 'siteId' | 'destination'>): string =>
+  targetKey(siteId, destination);
 
 export interface TakenJobs {
   jobs: SiteJob[];
@@ -55,15 +62,25 @@ interface RetryTopicWatch {
   scans: Pick<RetryPolls, 'skipCount' | 'recordParked'>;
 }
 
-/** Reads the main topic and the retry topics of one destination into jobs. */
+/**
+ * Reads the main topic and the retry topics of one kind of destination into jobs.
+ *
+ * @param idsOf ids of the destinations of that kind that a site has.
+ */
 export async function createJobReader(
   registry: Registry,
-  destination: string,
+  kind: string,
+  idsOf: (siteId: string) => readonly string[],
   retryTopics: RetryTopicWatch,
   suppressed: Pick<SuppressionList, 'kept'>,
 ) {
   const reader = await createEventBatchReader(registry, TOPICS.identified);
-  const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job');
+  const jobs = await createCodec<DeliveryJobRecord>(registry, replayTopic(kind), 'delivery_job');
+  /** What has no destination of the kind is attempted all the same: that it has none may be told of. */
+  const targetsOf = (siteId: string): readonly string[] => {
+    const ids = idsOf(siteId);
+    return ids.length === 0 ? [kind] : ids;
+  };
   return {
     /** The events of a record, whichever topic it is of; null where they cannot be read. */
     async viewsOf(topic: string, value: Buffer | null): Promise<EncodedEvent[] | null> {
@@ -71,10 +88,21 @@ export async function createJobReader(
       const job = await jobs.decode(value);
       return job.ok ? viewsIn(await reader.read(job.value.batch)) : null;
     },
+    /** The destinations that an event of a record was to go to; the kind's first for what cannot be read. */
+    async destinationsOf(topic: string, value: Buffer | null): Promise<(siteId: string | null) => readonly string[]> {
+      if (topic === TOPICS.identified) return (siteId) => (siteId === null ? [kind] : targetsOf(siteId));
+      const job = await jobs.decode(value);
+      const destinations = [job.ok ? aimOf(job.value, kind).destination : kind];
+      return () => destinations;
+    },
     async take(batch: InBatch, nowMs: number): Promise<TakenJobs> {
-      if (batch.topic === TOPICS.identified) return withoutErased(await fromEvents(batch, reader, nowMs), suppressed);
-      const read = await Promise.all(batch.records.map((record) => readJob(batch, record, jobs, reader, nowMs)));
-      const taken = fromRetryTopic(batch, read, delayOfTopic(destination, batch.topic), retryTopics, nowMs);
+      if (batch.topic === TOPICS.identified) {
+        return withoutErased(await fromEvents(batch, reader, targetsOf, nowMs), suppressed);
+      }
+      const read = await Promise.all(
+        batch.records.map((record) => readJob(batch, record, { jobs, reader, kind }, nowMs)),
+      );
+      const taken = fromRetryTopic(batch, read, delayOfTopic(kind, batch.topic), retryTopics, nowMs);
       return withoutErased(taken, suppressed);
     },
   };
@@ -92,25 +120,29 @@ function withoutErased(read: ReadJobs, suppressed: Pick<SuppressionList, 'kept'>
   return { ...read, jobs, erased };
 }
 
-async function fromEvents(batch: InBatch, reader: EventBatchReader, nowMs: number): Promise<ReadJobs> {
+async function fromEvents(
+  batch: InBatch,
+  reader: EventBatchReader,
+  targetsOf: (siteId: string) => readonly string[],
+  nowMs: number,
+): Promise<ReadJobs> {
   const read = await readRecords('delivery', batch, batch.records, reader, nowMs);
-  const sites = new Map<string, SiteJob>();
-  for (const event of read.records.flatMap(({ offset, views }) => eventsAt(offset, views))) {
-    const { siteId } = event.view;
-    const job = sites.get(siteId) ?? newJob(siteId, batch);
-    sites.set(siteId, job);
-    job.events.push(event);
+  const sites = new Map<string, SiteJob[]>();
+  for (const { offset, views } of read.records) {
+    for (const [index, view] of views.entries()) {
+      const { siteId } = view;
+      const jobs = sites.get(siteId) ?? targetsOf(siteId).map((destination) => newJob(siteId, destination, batch));
+      sites.set(siteId, jobs);
+      for (const { destination, events } of jobs) events.push({ view, offset, index, destination });
+    }
   }
-  return { jobs: [...sites.values()], dead: read.dead, moved: [] };
+  return { jobs: [...sites.values()].flat(), dead: read.dead, moved: [] };
 }
 
-function eventsAt(offset: number, views: readonly EncodedEvent[]): JobEvent[] {
-  return views.map((view, index) => ({ view, offset, index }));
-}
-
-function newJob(siteId: string, { topic, partition }: Source): SiteJob {
+function newJob(siteId: string, destination: string, { topic, partition }: Source): SiteJob {
   const source = { topic, partition };
-  return { siteId, source, events: [], attempt: 1, firstAttemptedAtMs: null, isMain: true, pausedFor: '', spans: null };
+  const start = { attempt: 1, firstAttemptedAtMs: null, isMain: true, pausedFor: '', spans: null };
+  return { siteId, destination, source, events: [], ...start };
 }
 
 /** What is due is taken; what is not either waits where it is or makes way for what lies behind it. */
@@ -128,7 +160,7 @@ function fromRetryTopic(
   const isTaken = new Set(look.take);
   for (const [place, one] of read.entries()) {
     if (one.kind === 'dead' || isTaken.has(place)) continue;
-    scans.recordParked(batch, one.job.siteId, Math.max(nowMs, batch.records[place]?.timestampMs ?? 0), false);
+    scans.recordParked(batch, targetOf(one.job), Math.max(nowMs, batch.records[place]?.timestampMs ?? 0), false);
   }
   const { topic, partition } = batch;
   const leaveRecord = look.leaveFrom === null ? undefined : batch.records[look.leaveFrom];
@@ -150,7 +182,7 @@ function fromRetryTopic(
 function dueMsOf(read: ReadJob, releases: Pick<Releases, 'isReleased'>): number {
   if (read.kind === 'dead') return 0;
   const { job, waitsSinceMs, dueAtMs } = read;
-  return releases.isReleased(job.siteId, waitsSinceMs, job.pausedFor !== '') ? 0 : dueAtMs;
+  return releases.isReleased(targetOf(job), waitsSinceMs, job.pausedFor !== '') ? 0 : dueAtMs;
 }
 
 type ReadJob =
@@ -160,26 +192,27 @@ type ReadJob =
 async function readJob(
   batch: InBatch,
   record: InRecord,
-  codec: Codec<DeliveryJobRecord>,
-  reader: EventBatchReader,
+  { jobs, reader, kind }: { jobs: Codec<DeliveryJobRecord>; reader: EventBatchReader; kind: string },
   nowMs: number,
 ): Promise<ReadJob> {
   const place = { stage: 'delivery', topic: batch.topic, partition: batch.partition, offset: record.offset, index: -1 };
-  const decoded = await codec.decode(record.value);
+  const decoded = await jobs.decode(record.value);
   if (!decoded.ok)
     return { kind: 'dead', deadLetter: createDeadLetter(place, decoded.reason, '', record.value, nowMs) };
-  const { site_id, attempt, due_at, first_attempted_at, paused, waits_since, reason, batch: bytes } = decoded.value;
+  const { site_id, attempt, first_attempted_at, paused, reason, batch: bytes } = decoded.value;
   const events = await reader.read(bytes);
   if (!events.ok) return { kind: 'dead', deadLetter: createDeadLetter(place, events.reason, '', record.value, nowMs) };
+  const { destination, dueAtMs, waitsSinceMs } = aimOf(decoded.value, kind);
   const firstAttemptedAtMs = attempt > 1 || first_attempted_at > 0 ? first_attempted_at : null;
   return {
     kind: 'job',
-    dueAtMs: due_at,
-    waitsSinceMs: waits_since ?? 0,
+    dueAtMs,
+    waitsSinceMs,
     job: {
       siteId: site_id,
+      destination,
       source: { topic: batch.topic, partition: batch.partition },
-      events: eventsAt(record.offset, events.value),
+      events: events.value.map((view, index) => ({ view, offset: record.offset, index, destination })),
       attempt,
       firstAttemptedAtMs,
       isMain: false,

@@ -22,7 +22,7 @@ const NAMES = DESTINATIONS.map(({ name }) => name);
 const stageOf = ({ destination }: DeliveryConfig): string => `delivery.${destination}`;
 
 /**
- * Reads `events.identified` and the retry topics of one destination, calls the platform, then commits one Kafka transaction with the
+ * Reads `events.identified` and the retry topics of one kind of destination, calls the platform, then commits one Kafka transaction with the
  * outcomes on `delivery.outcomes`, what is to be tried again on a retry topic, and the offset; an event that can never be delivered,
  * and a record that cannot be read, go to `dead.delivery` in the same transaction.
  */
@@ -37,7 +37,7 @@ runStage(
     const { groupId } = options;
     const retryTopics = topicsOf(adapter.name);
     const settings = await openSettings(runtime);
-    const returned = (siteId: string): void => releases.returned(siteId, Date.now());
+    const returned = (target: string): void => releases.returned(target, Date.now());
     const { attempts, watch, uncommitted, isInTrouble } = openDeliveries(
       runtime,
       adapter,
@@ -52,13 +52,15 @@ runStage(
     );
     const releases: Releases = watchReleases({
       table: settings.table,
-      destination: adapter.name,
+      kind: adapter.name,
       isInTrouble,
       scans,
       beganMs: Date.now(),
     });
     const suppressed = await openSuppressionList(runtime, config.identitySecret);
-    const jobs = await createJobReader(registry, adapter.name, { releases, scans }, suppressed);
+    const ofKind = settings.table.destinationsOfKind(adapter.name);
+    const idsOf = (siteId: string) => ofKind.get(siteId)?.map(({ name }) => name) ?? [];
+    const jobs = await createJobReader(registry, adapter.name, idsOf, { releases, scans }, suppressed);
     const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
     const transform = createTransform({
       ...{ settings, attempts, watch, uncommitted, metrics, jobs, schemaId },
@@ -67,9 +69,9 @@ runStage(
       output: await createDeliveryOutput(registry, adapter, session.config, (record) =>
         scans.recordParked(
           record.retryTopic,
-          record.siteId,
+          record.target,
           Date.now(),
-          releases.isReleased(record.siteId, record.waitsSinceMs, record.isPaused),
+          releases.isReleased(record.target, record.waitsSinceMs, record.isPaused),
         ),
       ),
       nowMs: Date.now,
@@ -88,9 +90,10 @@ runStage(
       deadLetter: (batch) =>
         deadLetterResult(
           {
-            ...{ stage: 'delivery', destination: adapter.name, codec: deadLetters, metrics, schemaId },
+            ...{ stage: 'delivery', codec: deadLetters, metrics, schemaId },
             partitions: smallPartitions,
             viewsOf: ({ value }) => jobs.viewsOf(batch.topic, value),
+            destinationsOf: ({ value }) => jobs.destinationsOf(batch.topic, value),
           },
           batch,
         ),

@@ -8,6 +8,7 @@ import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliveryDeadlineMs } from '#pipelines/delivery/deliver.ts';
 import { givenUp, isHandedOver, isSlowed, type Source } from '#pipelines/delivery/delivery_run.ts';
 import {
+  fieldsOfAim,
   nextRetry,
   pausedTopic,
   probeTopic,
@@ -32,6 +33,7 @@ import { partitionOf } from '#schemas/wire.ts';
 import type { BatchSpans } from '#services/stage/batch_spans.ts';
 import { type BatchCounts, count, deadRecords, emptyBatchCounts } from '#services/stage/batches.ts';
 import type { Attempted } from './attempts.ts';
+import { targetOf } from './job_reader.ts';
 
 export type DeliveryOutput = Awaited<ReturnType<typeof createDeliveryOutput>>;
 
@@ -63,13 +65,14 @@ export function isSilent({ isMain, outcome, pausedFor }: Attempted): boolean {
   return isMain ? SILENT_SKIPS.has(outcome.reason) : outcome.outcome === 'paused' && outcome.reason === pausedFor;
 }
 
-/** Sites of which a probe is remembered at the most; of one that is forgotten another event probes too. */
+/** Destinations of which a probe is remembered at the most; of one that is forgotten another event probes too. */
 const PROBES_MAX = 100_000;
 
 /** A record that was committed to a retry topic. */
 export interface RetryRecord {
   retryTopic: Source;
-  siteId: string;
+  /** The destination of the site, by its `targetKey`. */
+  target: string;
   waitsSinceMs: number;
   isPaused: boolean;
 }
@@ -89,7 +92,7 @@ export async function createDeliveryOutput(
     dead: await createCodec<DeadLetter>(registry, deadTopic('delivery'), 'dead_letter'),
   };
 
-  /** When the event of a paused site is due that probes; by site. */
+  /** When the event of a paused destination is due that probes; by its `targetKey`. */
   const probes = new Map<string, number>();
 
   /** Outcomes, retry topic records and dead letters of a batch of attempts. */
@@ -102,12 +105,12 @@ export async function createDeliveryOutput(
     const tally = emptyBatchCounts();
     tally.in = attempts.length;
     const jobs = new Map<string, { retryTopic: RetryDelay; dueAtMs: number; members: Attempted[] }>();
-    const deadLetters = dead.map((deadLetter): DeadLetter => ({ ...deadLetter, destination: adapter.name }));
+    const deadLetters = dead.map((deadLetter): DeadLetter => ({ destination: adapter.name, ...deadLetter }));
     const probing = new Map<string, number>();
-    const isProbed = (siteId: string): boolean => probing.has(siteId) || (probes.get(siteId) ?? 0) > nowMs;
+    const isProbed = (target: string): boolean => probing.has(target) || (probes.get(target) ?? 0) > nowMs;
     const decided = attempts.map((one) => {
-      const made = decide(adapter, one, isProbed(one.siteId), nowMs, random);
-      if (made.isProbe && made.retryTopic !== null) probing.set(one.siteId, made.retryTopic.dueAtMs);
+      const made = decide(adapter, one, isProbed(targetOf(one)), nowMs, random);
+      if (made.isProbe && made.retryTopic !== null) probing.set(targetOf(one), made.retryTopic.dueAtMs);
       return made;
     });
     for (const { one, retryTopic } of decided) {
@@ -115,13 +118,13 @@ export async function createDeliveryOutput(
       if (retryTopic !== null) divert(one, retryTopic);
       else if (outcome === 'delivered') countDelivered(tally, one);
       else if (outcome === 'skipped') count(tally.dropped, reason);
-      else deadLetters.push(deadLetterOf(codecs, adapter.name, one, nowMs));
+      else deadLetters.push(deadLetterOf(codecs, one, nowMs));
     }
 
     function divert(one: Attempted, choice: ChosenRetry): void {
       count(tally.diverted, choice.retryTopic);
       const kind = `${nextAttempt(one)}/${pauseOf(one.outcome)}`;
-      const name = `${one.siteId}/${choice.retryTopic}/${kind}/${one.firstAttemptedAtMs}`;
+      const name = `${one.siteId}/${one.destination}/${choice.retryTopic}/${kind}/${one.firstAttemptedAtMs}`;
       const job = jobs.get(name) ?? { retryTopic: choice.retryTopic, dueAtMs: choice.dueAtMs, members: [] };
       jobs.set(name, job);
       job.dueAtMs = Math.max(job.dueAtMs, choice.dueAtMs);
@@ -141,12 +144,12 @@ export async function createDeliveryOutput(
     // Dead letters of events are among the attempts already counted in.
     tally.in -= deadLetters.length - dead.length;
     const final = decided.map(({ one }) => one);
-    outputs.push(...outcomeRecords(codecs, adapter.name, final, eventPartitions), ...tallyOfDead);
+    outputs.push(...outcomeRecords(codecs, final, eventPartitions), ...tallyOfDead);
     return {
       outputs,
       tally,
       committed() {
-        for (const [siteId, dueAtMs] of probing) putNewest(probes, siteId, dueAtMs, PROBES_MAX);
+        for (const [target, dueAtMs] of probing) putNewest(probes, target, dueAtMs, PROBES_MAX);
         for (const { record } of laid) wrote(record);
       },
     };
@@ -218,24 +221,23 @@ function jobRecord(
   spans: BatchSpans | null,
 ): { out: OutRecord; record: RetryRecord } {
   const first = members[0] as Attempted;
-  const { siteId } = first;
+  const { siteId, destination } = first;
   const isPaused = pauseOf(first.outcome) !== '';
   const waitsSinceMs = Math.min(...members.map(({ attemptedAtMs }) => attemptedAtMs));
   const job: DeliveryJobRecord = {
     site_id: siteId,
     attempt: nextAttempt(first),
-    due_at: dueAtMs,
     first_attempted_at: first.firstAttemptedAtMs,
     reason: first.outcome.reason,
     batch: batchOf(codecs, members),
     paused: isPaused,
-    waits_since: waitsSinceMs,
+    ...fieldsOfAim({ destination, dueAtMs, waitsSinceMs }),
   };
   const place = { topic: retryTopic, partition: partitionOf(siteId, partitions) };
   const headers = spans === null ? undefined : tracesOf(spans, members);
   return {
     out: { ...place, value: codecs.jobs.encode(job), ...(headers && { headers }) },
-    record: { retryTopic: place, siteId, waitsSinceMs, isPaused },
+    record: { retryTopic: place, target: targetOf(first), waitsSinceMs, isPaused },
   };
 }
 
@@ -244,22 +246,17 @@ function tracesOf(spans: BatchSpans, members: readonly Attempted[]): Record<stri
   return traceHeaders(new Set(found));
 }
 
-function deadLetterOf(codecs: Codecs, destination: string, one: Attempted, nowMs: number): DeadLetter {
+function deadLetterOf(codecs: Codecs, one: Attempted, nowMs: number): DeadLetter {
   const { partition, offset, index } = one.entry.coordinate ?? { partition: 0, offset: -1, index: -1 };
   const place = { stage: 'delivery', topic: TOPICS.raw, partition, offset, index };
-  return undeliveredDeadLetter(destination, place, one.outcome, batchOf(codecs, [one]), nowMs);
+  return undeliveredDeadLetter(one.destination, place, one.outcome, batchOf(codecs, [one]), nowMs);
 }
 
-function outcomeRecords(
-  codecs: Codecs,
-  destination: string,
-  attempts: readonly Attempted[],
-  partitions: number,
-): OutRecord[] {
+function outcomeRecords(codecs: Codecs, attempts: readonly Attempted[], partitions: number): OutRecord[] {
   const groups = new Map<string, Attempted[][]>();
   for (const one of attempts) {
     if (isSilent(one)) continue;
-    const name = `${one.siteId}/${one.attempt}/${one.attemptedAtMs}`;
+    const name = `${one.siteId}/${one.destination}/${one.attempt}/${one.attemptedAtMs}`;
     const chunks = groups.get(name) ?? [[]];
     groups.set(name, chunks);
     const chunk = chunks.at(-1) as Attempted[];
@@ -271,7 +268,7 @@ function outcomeRecords(
     const answers = createAnswers();
     const value = codecs.outcomes.encode({
       site_id: first.siteId,
-      destination,
+      destination: first.destination,
       attempt: first.attempt,
       attempted_at: first.attemptedAtMs,
       outcomes: members.map((one) => ({ ...outcomeOf(one), answer: answers.placeOf(one.outcome.answer ?? null) })),

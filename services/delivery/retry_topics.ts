@@ -3,9 +3,9 @@ import type { Consumption, InBatch } from '#infra/kafka/consumer/consumption.ts'
 import { putNewest } from '#pipelines/delivery/concurrency.ts';
 import { DELIVERY_DRAIN_MS } from '#pipelines/delivery/contract.ts';
 import type { Source } from '#pipelines/delivery/delivery_run.ts';
+import { targetKey } from '#pipelines/delivery/destination_id.ts';
 import { PAUSED_DELAY_MS_MIN } from '#pipelines/delivery/retry_topics.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import type { Destination } from '#schemas/setting.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
 
 /**
@@ -27,8 +27,8 @@ interface RetryTopicState {
   isStale: boolean;
   /** Not woken for a pass again before. */
   wakeFromMs: number;
-  /** When the newest record was written, or seen there, that is known of a site. */
-  sites: Map<string, number>;
+  /** When the newest record was written, or seen there, that is known of a destination of a site, by its `targetKey`. */
+  targets: Map<string, number>;
 }
 
 /** Share of a retry topic's delay for which it rests between two passes, and the bounds of that rest in milliseconds. */
@@ -37,8 +37,8 @@ const REST_MS_MIN = 1_000;
 const REST_MS_MAX = 300_000;
 /** The share for a pass of which it is not known whether it finds anything, as other processes write to the retry topic. */
 const DOUBT_SHARE = 1 / 2;
-/** Sites remembered of a retry topic at the most; what lies there of one that is forgotten is due at its own time. */
-const SITES_MAX = 20_000;
+/** Destinations of sites remembered of a retry topic at the most; what lies there for one that is forgotten is due at its own time. */
+const TARGETS_MAX = 20_000;
 
 /** @param isAlone whether no other process reads and writes the retry topics. */
 export function createRetryPolls(beganMs: number, isAlone: () => boolean) {
@@ -49,7 +49,7 @@ export function createRetryPolls(beganMs: number, isAlone: () => boolean) {
   function retryTopicOf({ topic, partition }: Source): RetryTopicState {
     const name = `${topic}/${partition}`;
     const times = { delayMs: 0, beforeMs: 0, passFromMs: 0, frontMs: 0, wakeFromMs: 0 };
-    const retryTopic = retryTopics.get(name) ?? { ...times, isStale: false, sites: new Map() };
+    const retryTopic = retryTopics.get(name) ?? { ...times, isStale: false, targets: new Map() };
     retryTopics.set(name, retryTopic);
     return retryTopic;
   }
@@ -60,23 +60,23 @@ export function createRetryPolls(beganMs: number, isAlone: () => boolean) {
 
   return {
     /**
-     * A record of a site lies on a retry topic, written by then. @param isDue whether it is due at once, as its site was released
+     * A record for a destination of a site lies on a retry topic, written by then. @param isDue whether it is due at once, as that was released
      * before.
      */
-    recordParked(place: Source, siteId: string, writtenMs: number, isDue: boolean): void {
+    recordParked(place: Source, target: string, writtenMs: number, isDue: boolean): void {
       const retryTopic = retryTopicOf(place);
-      putNewest(retryTopic.sites, siteId, writtenMs, SITES_MAX);
+      putNewest(retryTopic.targets, target, writtenMs, TARGETS_MAX);
       if (isDue) passAfter(retryTopic, restMsOf(retryTopic), writtenMs);
     },
-    /** What waits of a site is due now. */
-    released(siteId: string, nowMs: number): void {
+    /** What waits for a destination of a site is due now. */
+    released(target: string, nowMs: number): void {
       const all = [...retryTopics.values()];
-      const isSeen = all.some((retryTopic) => mayBeParked(retryTopic, siteId));
+      const isSeen = all.some((retryTopic) => mayBeParked(retryTopic, target));
       for (const retryTopic of all) {
         const isKnown = retryTopic.beforeMs > othersMs + DELIVERY_DRAIN_MS;
         // Where others write, what a site waits with first is written by any of them, and what waits longer by who reads its retry topics.
         const isLikely = isSeen && !isKnown && retryTopic.delayMs <= PAUSED_DELAY_MS_MIN;
-        if (isLikely || mayBeParked(retryTopic, siteId)) passAfter(retryTopic, restMsOf(retryTopic), nowMs);
+        if (isLikely || mayBeParked(retryTopic, target)) passAfter(retryTopic, restMsOf(retryTopic), nowMs);
         else if (!isKnown) passAfter(retryTopic, retryTopic.delayMs * DOUBT_SHARE, nowMs);
       }
     },
@@ -117,8 +117,8 @@ function passAfter(retryTopic: RetryTopicState, restMs: number, nowMs: number): 
 }
 
 /** What was written before the last pass began is met by that pass, and due there. The broker's clock may be another. */
-function mayBeParked({ sites, frontMs, beforeMs }: RetryTopicState, siteId: string): boolean {
-  return (sites.get(siteId) ?? Number.NEGATIVE_INFINITY) + DELIVERY_DRAIN_MS > Math.max(frontMs, beforeMs);
+function mayBeParked({ targets, frontMs, beforeMs }: RetryTopicState, target: string): boolean {
+  return (targets.get(target) ?? Number.NEGATIVE_INFINITY) + DELIVERY_DRAIN_MS > Math.max(frontMs, beforeMs);
 }
 
 /**
@@ -137,15 +137,15 @@ function isToWake(retryTopic: RetryTopicState, nowMs: number): boolean {
 export type Releases = ReturnType<typeof watchReleases>;
 
 interface ReleaseOptions {
-  table: Pick<SettingsTable, 'destinationsNamed'>;
-  destination: string;
-  /** Whether nothing is to be asked of the site's destination now. */
-  isInTrouble(siteId: string): boolean;
+  table: Pick<SettingsTable, 'destinationsOfKind'>;
+  kind: string;
+  /** Whether nothing is to be asked now of a destination of a site, by its `targetKey`. */
+  isInTrouble(target: string): boolean;
   scans: Pick<RetryPolls, 'released' | 'look'>;
   beganMs: number;
 }
 
-/** Sites whose return is remembered at the most; what waits for one that is forgotten is due at its own time. */
+/** Destinations whose return is remembered at the most; what waits for one that is forgotten is due at its own time. */
 const RETURNS_MAX = 100_000;
 
 /**
@@ -153,31 +153,38 @@ const RETURNS_MAX = 100_000;
  * it, and that the site's destination takes events again after it was in trouble. Milliseconds since 1970 UTC. What came
  * before the watch is not known, so that its beginning counts as the return of all: what is paused is tried once then.
  */
-export function watchReleases({ table, destination, isInTrouble, scans, beganMs }: ReleaseOptions) {
-  let seen = new Map<string, Destination>(table.destinationsNamed(destination));
+export function watchReleases({ table, kind, isInTrouble, scans, beganMs }: ReleaseOptions) {
+  const bySite = table.destinationsOfKind(kind);
+  let seen = new Map(bySite);
   const changes = new Map<string, number>();
   const returns = new Map<string, number>();
   return {
     /** Whether an event is due at once that waits since then. */
-    isReleased(siteId: string, waitsSinceMs: number, isPaused: boolean): boolean {
+    isReleased(target: string, waitsSinceMs: number, isPaused: boolean): boolean {
       if (waitsSinceMs === 0) return false;
-      if (waitsSinceMs < (changes.get(siteId) ?? 0)) return true;
-      return waitsSinceMs < (returns.get(siteId) ?? (isPaused ? beganMs : 0)) && !isInTrouble(siteId);
+      if (waitsSinceMs < (changes.get(target) ?? 0)) return true;
+      return waitsSinceMs < (returns.get(target) ?? (isPaused ? beganMs : 0)) && !isInTrouble(target);
     },
     /** The site's destination takes events again. */
-    returned(siteId: string, nowMs: number): void {
-      putNewest(returns, siteId, nowMs, RETURNS_MAX);
-      scans.released(siteId, nowMs);
+    returned(target: string, nowMs: number): void {
+      putNewest(returns, target, nowMs, RETURNS_MAX);
+      scans.released(target, nowMs);
     },
     /** Looks whether settings changed; whether retry topics that rest are to be read, as what was released may lie there. */
     look(nowMs: number): boolean {
-      const now = table.destinationsNamed(destination);
-      const changed = [...now.keys()].filter((siteId) => seen.get(siteId) !== now.get(siteId));
-      for (const siteId of changed) {
-        changes.set(siteId, nowMs);
-        scans.released(siteId, nowMs);
+      let isChanged = false;
+      for (const [siteId, destinations] of bySite) {
+        const before = seen.get(siteId);
+        if (before === destinations) continue;
+        isChanged = true;
+        for (const destination of destinations) {
+          if (before?.includes(destination) === true) continue;
+          const target = targetKey(siteId, destination.name);
+          changes.set(target, nowMs);
+          scans.released(target, nowMs);
+        }
       }
-      if (changed.length > 0) seen = new Map(now);
+      if (isChanged) seen = new Map(bySite);
       return scans.look(nowMs);
     },
   };

@@ -18,7 +18,7 @@ interface TransformOptions {
   /** Whether the settings are known as they are now. */
   settings: { isCurrent(): boolean };
   watch: Pick<OutageWatch, 'ask' | 'probed' | 'awayUntilMs'>;
-  jobs: JobReader;
+  jobs: Pick<JobReader, 'take'>;
   attempts: Attempts;
   output: DeliveryOutput;
   uncommitted: Pick<UncommittedOutcomes, 'committed' | 'forget'>;
@@ -110,7 +110,9 @@ async function attemptAll(
   return {
     attempted: made.flatMap(({ results }) => results.flat()),
     unreadable: taken.dead,
-    thrown: made.flatMap(({ dead }) => dead),
+    thrown: made.flatMap(({ dead }, at) =>
+      dead.map((deadLetter) => ({ ...deadLetter, destination: taken.jobs[at]?.destination ?? '' })),
+    ),
     moved: taken.moved,
     ...(taken.leave === undefined ? {} : { leave: taken.leave }),
   };

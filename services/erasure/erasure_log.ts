@@ -25,7 +25,7 @@ import type { NoticeSender } from './notices.ts';
 export interface ErasureParts {
   session: KafkaSession;
   erasures: Pick<FollowedErasures, 'all' | 'codec' | 'readNow'>;
-  settings: Pick<SettingsTable, 'destination' | 'site' | 'sites'>;
+  settings: Pick<SettingsTable, 'destination' | 'destinationsOfKind' | 'site' | 'sites'>;
   adapters: readonly Adapter[];
   seal: RecordSeal;
   data: Pick<PersonData, 'resolve' | 'links' | 'linksOfSite'>;

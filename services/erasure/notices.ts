@@ -5,6 +5,7 @@ import type { Egress } from '#infra/egress/send.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type KeyRing, openDestinationSecrets, type RecordSeal } from '#infra/secrets/seal.ts';
 import type { Adapter, EventVerdict } from '#pipelines/delivery/contract.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { readSettings } from '#pipelines/delivery/setting_fields.ts';
 import { SEALED_AS } from '#pipelines/erasure/erasure.ts';
 import {
@@ -28,7 +29,7 @@ export type NoticeSender = ReturnType<typeof createNoticeSender>;
 
 interface NoticeOptions {
   adapters: readonly Adapter[];
-  settings: Pick<SettingsTable, 'destination'>;
+  settings: Pick<SettingsTable, 'destination' | 'destinationsOfKind'>;
   ring: KeyRing;
   seal: RecordSeal;
   egress: Pick<Egress, 'send'>;
@@ -69,7 +70,7 @@ export function sealedAnew(seal: Pick<RecordSeal, 'anew'>, erasure: Erasure): Er
 
 export function createNoticeSender(options: NoticeOptions) {
   const { adapters, settings, seal, egress, baseUrls, logger, random, nowMs } = options;
-  const adapterOf = (name: string) => adapters.find((one) => one.name === name);
+  const adapterOf = (id: string) => adapters.find(({ name }) => name === kindOfDestination(id));
 
   async function call(erasure: Erasure, destination: Destination, untold: Untold): Promise<EventVerdict | null> {
     const adapter = adapterOf(destination.name);
@@ -130,10 +131,10 @@ export async function noticesOf(
   subjectOf: (erasure: Erasure) => PersonSubject,
 ): Promise<Map<string, ErasureNotice[]>> {
   const notices = new Map(batch.map((erasure) => [erasure.erasure_id, [...(erasure.notices ?? [])]]));
-  for (const { name } of adapters.filter((one) => 'erasedRequest' in one)) {
-    for (const [siteId, erasures] of Map.groupBy(batch, ({ site_id }) => site_id)) {
-      const destination = settings.destination(siteId, name);
-      if (destination === undefined) continue;
+  const kinds = adapters.filter((one) => 'erasedRequest' in one);
+  for (const [siteId, erasures] of Map.groupBy(batch, ({ site_id }) => site_id)) {
+    for (const destination of kinds.flatMap(({ name }) => settings.destinationsOfKind(name).get(siteId) ?? [])) {
+      const { name } = destination;
       const sent = await rows.sentTo(siteId, name, destination.created_at ?? 0);
       for (const erasure of erasures) {
         const { erasure_id } = erasure;

@@ -61,7 +61,7 @@ async function openContext(
     warehouse,
     ...followed,
     progress: replays.codec,
-    jobsOf: (destination) => createCodec<DeliveryJobRecord>(registry, replayTopic(destination), 'delivery_job'),
+    jobsOf: (kind) => createCodec<DeliveryJobRecord>(registry, replayTopic(kind), 'delivery_job'),
     eventSchemaId: await registry.idOf(TOPICS.identified, 'event_batch'),
     logger,
     nowMs: Date.now,

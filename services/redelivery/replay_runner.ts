@@ -2,6 +2,7 @@
 import { openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { FollowedReplays } from '#infra/redelivery/replay_topics.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { isOver, newProgress, nextTurn, type OpenReplay, shouldYield } from '#pipelines/redelivery/replay.ts';
 import type { ReplayPhase, ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
@@ -41,16 +42,16 @@ export function createReplayRunner(options: ReplayRunnerOptions) {
   });
 
   return {
-    /** Begins the replays that are to run: of a destination one at a time, as each must know what the one before has sent. */
+    /** Begins the replays that are to run: to destinations of a kind one at a time, as each must know what the one before has sent. */
     begin(): void {
-      for (const destination of new Set(table.replays().map((replay) => replay.destination))) {
-        if (running.has(destination)) continue;
-        const replay = turns.begin(destination);
+      for (const kind of new Set(table.replays().map(({ destination }) => kindOfDestination(destination)))) {
+        if (running.has(kind)) continue;
+        const replay = turns.begin(kind);
         if (replay === undefined) continue;
         const work = run(optionsOf(replay, nowMs())).catch(onFatal);
         running.set(
-          destination,
-          work.then(() => void running.delete(destination)),
+          kind,
+          work.then(() => void running.delete(kind)),
         );
       }
     },
@@ -93,48 +94,49 @@ async function deleteProgress({ session }: ReplayContext, ids: readonly string[]
   }
 }
 
-/** Whose turn it is at each destination. */
+/** Whose turn it is at the destinations of each kind. */
 function createReplayTurns(
   { table, nowMs }: Pick<ReplayContext, 'table' | 'nowMs'>,
   phaseOf: (replay: Replay) => ReplayPhase,
 ) {
-  /** When each account last had its turn, by destination. */
+  /** When each account last had its turn, by kind. */
   const lastTurns = new Map<string, Map<string | null, number>>();
 
   const accountOf = ({ site_id: siteId }: Replay): string | null =>
     siteId === null ? null : (table.accountOfSite(siteId)?.account_id ?? '');
 
-  /** Those of a destination that may be carried on, the oldest first. */
-  const openOf = (destination: string): OpenReplay[] =>
+  /** Those to a kind that may be carried on, the oldest first. */
+  const openOf = (kind: string): OpenReplay[] =>
     table
       .replays()
-      .filter((replay) => replay.destination === destination && replay.wanted !== 'paused' && !isOver(phaseOf(replay)))
+      .filter(({ destination }) => kindOfDestination(destination) === kind)
+      .filter((replay) => replay.wanted !== 'paused' && !isOver(phaseOf(replay)))
       .map((replay) => ({
         replay,
         account: accountOf(replay),
         isBegun: ['sending', 'draining'].includes(phaseOf(replay)),
       }));
 
-  function turnsAt(destination: string): Map<string | null, number> {
-    const turns = lastTurns.get(destination) ?? new Map<string | null, number>();
-    lastTurns.set(destination, turns);
+  function turnsAt(kind: string): Map<string | null, number> {
+    const turns = lastTurns.get(kind) ?? new Map<string | null, number>();
+    lastTurns.set(kind, turns);
     return turns;
   }
 
-  const next = (destination: string): OpenReplay | undefined => nextTurn(openOf(destination), turnsAt(destination));
+  const next = (kind: string): OpenReplay | undefined => nextTurn(openOf(kind), turnsAt(kind));
 
   return {
     /** Begins the turn of the replay that is to be carried on; undefined where there is none. */
-    begin(destination: string): Replay | undefined {
-      const turn = next(destination);
-      if (turn !== undefined) turnsAt(destination).set(turn.account, nowMs());
+    begin(kind: string): Replay | undefined {
+      const turn = next(kind);
+      if (turn !== undefined) turnsAt(kind).set(turn.account, nowMs());
       return turn?.replay;
     },
     /** Whether a replay whose turn began then makes way for that of another account. */
     shouldYield(replay: Replay, beganMs: number): boolean {
       // Counting begins anew when it was stopped, and would never end.
       if (phaseOf(replay) !== 'sending') return false;
-      return shouldYield(accountOf(replay), next(replay.destination), nowMs() - beganMs);
+      return shouldYield(accountOf(replay), next(kindOfDestination(replay.destination)), nowMs() - beganMs);
     },
   };
 }

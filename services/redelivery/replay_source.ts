@@ -12,6 +12,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { holdRecords, isCaughtUp, mayHoldMore, partitionFacts } from '#infra/redelivery/replay_topics.ts';
 import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import type { SuppressionList } from '#pipelines/erasure/suppression.ts';
 import { createPassed, gapsOf, type Range, rangeOf } from '#pipelines/redelivery/replay.ts';
@@ -28,8 +29,8 @@ export interface ReplayContext {
   /** Whose events are left out, as if they were not there. */
   suppressed: Pick<SuppressionList, 'kept'>;
   progress: Codec<ReplayProgress>;
-  /** Writes the jobs that delivery reads, whatever the destination: they share a schema, not an id. */
-  jobsOf(destination: string): Promise<Codec<DeliveryJobRecord>>;
+  /** Writes the jobs that delivery reads, whatever the kind of destination: they share a schema, not an id. */
+  jobsOf(kind: string): Promise<Codec<DeliveryJobRecord>>;
   /** Schema id of an EventBatch on events.identified. */
   eventSchemaId: number;
   logger: Logger;
@@ -200,7 +201,8 @@ export async function planRange(
   waitsFor: (what: string) => Promise<void>,
 ): Promise<Range | null> {
   const { session, nowMs } = context;
-  const delivery = session.groupOf(`delivery.${replay.destination}`);
+  const kind = kindOfDestination(replay.destination);
+  const delivery = session.groupOf(`delivery.${kind}`);
   const until = async (what: string, isSo: () => Promise<boolean>, untilMs = Number.POSITIVE_INFINITY) => {
     for (let waits = false; !(await isSo()) && nowMs() < untilMs && !stopped(); ) {
       if (!waits) await waitsFor(what);
@@ -215,7 +217,7 @@ export async function planRange(
     return !gaps.some(mayHoldMore) && !(await holdRecords(session, source.topic, gaps));
   };
   await until('delivery', hasReached, nowMs() + REACH_MS_MAX);
-  await until('earlier_replay', () => isCaughtUp(session, delivery, replayTopic(replay.destination)));
+  await until('earlier_replay', () => isCaughtUp(session, delivery, replayTopic(kind)));
   const reached = await hasReached();
   const found = rangeOf(await facts());
   const range = reached ? { ...found, notReached: 0 } : found;

@@ -9,6 +9,7 @@ import { type FencedProducer, openFencedProducer, type PartitionRecords } from '
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { isCaughtUp, jobRecords, remainingOffsets } from '#infra/redelivery/replay_topics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
 import { addCounts, beginReading, counted, inPhase, isOver, type ReadCounts } from '#pipelines/redelivery/replay.ts';
 import { choose, isMeant, type Known, placeOf } from '#pipelines/redelivery/resend.ts';
@@ -32,7 +33,7 @@ export interface RunOptions {
 export function runReplay(options: RunOptions): Promise<void> {
   return fenced(options, async (log) => {
     const { context, replay, stopped } = options;
-    const jobs = await context.jobsOf(replay.destination);
+    const jobs = await context.jobsOf(kindOfDestination(replay.destination));
     const run: ReplayRun = { context, replay, source: await openSource(context.registry, replay), jobs, log, stopped };
     const isIn = (phase: ReplayPhase): boolean => log.now().phase === phase;
     if (isIn('waiting') && !(await plan(run))) return;
@@ -50,13 +51,16 @@ export function endReplay(options: RunOptions, phase: 'cancelled' | 'failed', de
   });
 }
 
-/** Works behind a fence, which ends whoever else writes for the destination. */
+/** Works behind a fence, which ends whoever else writes for destinations of its kind. */
 async function fenced(
   { context, replay, readProgress, saved }: RunOptions,
   work: (log: ProgressLog) => Promise<void>,
 ): Promise<void> {
   const { session } = context;
-  const producer = await openFencedProducer(session.kafka, session.groupOf(`replay.${replay.destination}`));
+  const producer = await openFencedProducer(
+    session.kafka,
+    session.groupOf(`replay.${kindOfDestination(replay.destination)}`),
+  );
   try {
     await work(createProgressLog(producer, context.progress, await readProgress(), saved));
   } finally {
@@ -122,7 +126,7 @@ async function send(run: ReplayRun): Promise<boolean> {
   /** When the rate lets the next step through; monotonic milliseconds. */
   let readyMs = 0;
   const judge = createSelector(context, replay, run.source);
-  const blockedUntilMs = createBackpressure(context, replay.destination);
+  const blockedUntilMs = createBackpressure(context, kindOfDestination(replay.destination));
   const step = createMutex();
   /** One slice of all partitions after the other, so that none exceeds the rate. */
   const take = async (slice: Slice): Promise<number | null> => {
@@ -148,8 +152,9 @@ async function send(run: ReplayRun): Promise<boolean> {
 /** Waits until delivery has taken what was written. */
 async function drain({ context, replay, log, stopped }: ReplayRun): Promise<void> {
   const { session, nowMs } = context;
-  const group = session.groupOf(`delivery.${replay.destination}`);
-  while (!(await isCaughtUp(session, group, replayTopic(replay.destination)))) {
+  const kind = kindOfDestination(replay.destination);
+  const group = session.groupOf(`delivery.${kind}`);
+  while (!(await isCaughtUp(session, group, replayTopic(kind)))) {
     if (stopped()) return;
     await sleep(POLL_MS);
   }
@@ -192,14 +197,14 @@ const ASK_MS = 500;
  * Asks now and then how much delivery has yet to take; answers until when to wait, in monotonic milliseconds, where that is
  * too much.
  */
-function createBackpressure({ session }: ReplayContext, destination: string): () => Promise<number> {
-  const group = session.groupOf(`delivery.${destination}`);
+function createBackpressure({ session }: ReplayContext, kind: string): () => Promise<number> {
+  const group = session.groupOf(`delivery.${kind}`);
   let askedMs = Number.NEGATIVE_INFINITY;
   let untilMs = 0;
   return async () => {
     if (monotonicMs() - askedMs < ASK_MS) return untilMs;
     askedMs = monotonicMs();
-    const waiting = await remainingOffsets(session, group, replayTopic(destination));
+    const waiting = await remainingOffsets(session, group, replayTopic(kind));
     untilMs = waiting > WAITING_MAX ? monotonicMs() + ASK_MS : 0;
     return untilMs;
   };

@@ -73,13 +73,13 @@ export interface PoisonPillWork {
   viewsOf(record: InRecord): Promise<readonly EncodedEvent[] | null>;
   /** Of the topic of dead letters. */
   partitions: number;
-  /** Of a delivery. */
-  destination?: string;
+  /** Of a delivery: the destinations that each event of a record, by its site, was to go to; null: the record as a whole. */
+  destinationsOf?(record: InRecord): Promise<(siteId: string | null) => readonly string[]>;
 }
 
 /** The one record of a batch as dead letters, because it kills the process whenever it is taken. */
 export async function deadLetterResult(
-  { stage, codec, metrics, schemaId, viewsOf, partitions, destination }: PoisonPillWork,
+  { stage, codec, metrics, schemaId, viewsOf, partitions, destinationsOf }: PoisonPillWork,
   { topic, partition, records }: InBatch,
 ): Promise<TransformResult> {
   const nowMs = Date.now();
@@ -87,10 +87,16 @@ export async function deadLetterResult(
   const deadLetters: DeadLetter[] = [];
   for (const record of records) {
     const { offset, value } = record;
-    const pill = { stage, topic, partition, offset, value, views: await viewsOf(record) };
-    deadLetters.push(...poisonPillDeadLetters({ ...pill, rawTopic: TOPICS.raw, schemaId }, nowMs));
+    const views = await viewsOf(record);
+    const pill = { stage, topic, partition, offset, value, views, rawTopic: TOPICS.raw, schemaId };
+    const destinations = await destinationsOf?.(record);
+    for (const [at, deadLetter] of poisonPillDeadLetters(pill, nowMs).entries()) {
+      if (destinations === undefined) deadLetters.push(deadLetter);
+      else
+        for (const destination of destinations(views?.[at]?.siteId ?? null))
+          deadLetters.push({ ...deadLetter, destination });
+    }
   }
-  if (destination !== undefined) for (const deadLetter of deadLetters) deadLetter.destination = destination;
   const outputs = deadRecords(stage, deadLetters, codec, tally, partitions);
   return { outputs, committed: () => publishBatchCounts(metrics, tally, nowMs, Date.now()) };
 }

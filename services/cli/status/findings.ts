@@ -1,5 +1,6 @@
 // What is wrong with an installation, of what was read of it: worst first, in words, with what to do.
 
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { isRetryTopic } from '#pipelines/delivery/retry_topics.ts';
 import { renderNumber } from '#services/stage/terminal.ts';
 import {
@@ -176,7 +177,7 @@ function deliveryFindings({ observed: { control }, readings }: Context): Finding
       todo: `nothing, where the platform is down; else look at egress and DNS: ${OPERATIONS}#outages-of-destinations`,
     }),
   );
-  const known = new Set(troubled.map(({ destination }) => `delivery.${destination}`));
+  const known = new Set(troubled.map(({ destination }) => `delivery.${kindOfDestination(destination)}`));
   const open = readings
     .filter(({ name }) => ![...known].some((stage) => isNamed(name, stage)))
     .flatMap(({ name, metric }) =>

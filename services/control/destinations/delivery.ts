@@ -16,6 +16,7 @@ import { createSiteConcurrencyLimiter } from '#pipelines/delivery/concurrency.ts
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
 import { deliver, TEST_SETTING, testEntry } from '#pipelines/delivery/deliver.ts';
 import { createTokens } from '#pipelines/delivery/delivery_run.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/retry_topics.ts';
 import { destinationKey } from '#pipelines/settings/table.ts';
 import type { EventEntry } from '#schemas/event.ts';
@@ -168,7 +169,7 @@ async function sendTestEvent(
 /** What a test event is sent with, as the settings are; null where there is no such destination. */
 function toTest(siteId: string, name: string, { view: { table }, adapters }: RequestContext) {
   const [site, destination] = [table.site(siteId), table.destination(siteId, name)];
-  const adapter = adapters.find((one) => one.name === name);
+  const adapter = adapters.find((one) => one.name === kindOfDestination(name));
   return site === undefined || destination === undefined || adapter === undefined
     ? null
     : { site, destination, adapter };
@@ -213,7 +214,13 @@ export function createTestSender(options: TestSenderOptions): SendTest {
   const { ring, baseUrls, nowMs } = options;
   return async ({ adapter, site, destination, entry }) => {
     const job = {
-      ...{ adapter, site, settings: destination.settings, secrets: openDestinationSecrets(ring, destination) },
+      ...{
+        adapter,
+        destination: destination.name,
+        site,
+        settings: destination.settings,
+        secrets: openDestinationSecrets(ring, destination),
+      },
       ...{ baseUrl: baseUrls[adapter.name] ?? null, entries: [entry], attempt: 1, nowMs: nowMs() },
     };
     const [outcome] = await deliver(job, portsOf(options, site.site_id));

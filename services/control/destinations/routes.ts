@@ -2,6 +2,7 @@
 
 import { Type } from 'typebox';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { calledNames } from '#pipelines/delivery/setting_fields.ts';
 import { destinationSettingProblems } from '#pipelines/settings/destination_settings.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
@@ -59,7 +60,8 @@ export const destinationRoutes = resource('Destinations', [
       const { name, settings = {} } = body;
       return callsAnew(adapters, { name, settings: {} }, settings);
     },
-    summary: 'Send the events of a site to a destination; an address of your own takes query.persons',
+    summary:
+      'Send the events of a site to a destination, or to another one of a kind; an address of your own takes query.persons',
     params: siteParams,
     body: api.newDestination,
     success: { status: 201, schema: api.destinationShape, description: 'The destination' },
@@ -138,11 +140,14 @@ function find(view: SettingsView, siteId: string, name: string): Destination | O
   return view.table.destination(siteId, name) ?? refused('destination_unknown');
 }
 
+const adapterOf = (adapters: readonly Adapter[], id: string): Adapter | undefined =>
+  adapters.find(({ name }) => name === kindOfDestination(id));
+
 type Called = Pick<Destination, 'name' | 'settings'>;
 
 /** Whether a change has an address called that was not before: whoever has it reads there what events say of persons. */
 function callsAnew(adapters: readonly Adapter[], before: Called, given: Record<string, string | null>): boolean {
-  const adapter = adapters.find(({ name }) => name === before.name);
+  const adapter = adapterOf(adapters, before.name);
   if (adapter === undefined) return false;
   return calledNames(adapter.schema).some(
     (name) => (given[name] ?? '') !== '' && given[name] !== before.settings[name],
@@ -157,14 +162,14 @@ export function isCalledByAddress(adapters: readonly Adapter[], { name, settings
 /** Null removes a setting or secret, a text sets it, and what is not named is kept. */
 function changed(before: Destination, change: Change, world: RequestContext): Outcome {
   const { settings = {}, secrets = {} } = change;
-  const adapter = world.adapters.find(({ name }) => name === before.name);
+  const adapter = adapterOf(world.adapters, before.name);
   if (adapter === undefined) return refused('settings_invalid', [unknownKind(world.adapters)]);
   const isAnew = callsAnew(world.adapters, before, settings);
   if (isAnew && !world.may('query.persons', { site: before.site_id })) return refused('permission_missing');
   const given = textsOf(secrets);
   const kept = Object.fromEntries(Object.entries(before.secrets).filter(([name]) => secrets[name] === undefined));
   const after = { ...textsOf({ ...before.settings, ...settings }) };
-  const draft = { settings: after, secrets: given, storedSecrets: Object.keys(kept) };
+  const draft = { name: before.name, settings: after, secrets: given, storedSecrets: Object.keys(kept) };
   const misfits = [
     ...absences(before, change),
     ...destinationSettingProblems(adapter, draft),
@@ -215,7 +220,11 @@ function resentProblems(
 
 function unknownKind(adapters: readonly Adapter[]): Problem {
   const names = adapters.map(({ name }) => name).join(', ');
-  return problem('destination_unknown', 'name', `there is no such kind of destination; there are ${names}`);
+  return problem(
+    'destination_unknown',
+    'name',
+    `is a kind of destination, or begins with one and -, as in webhook-crm; kinds are ${names}`,
+  );
 }
 
 function absences(before: Destination, { settings = {}, secrets = {} }: Change): Problem[] {
@@ -244,7 +253,8 @@ const written = (facts: Fact[], siteId: string, name: string): Outcome =>
 function itemOf(view: SettingsView, destination: Destination) {
   const { site_id, name, enabled, settings, secrets } = destination;
   const meta = metaOf(view, destinationKey(site_id, name));
-  return { site_id, name, enabled, settings: { ...settings }, secrets: Object.keys(secrets), ...meta };
+  const kind = kindOfDestination(name);
+  return { site_id, name, kind, enabled, settings: { ...settings }, secrets: Object.keys(secrets), ...meta };
 }
 
 function kindOf({ name, title, schema }: Adapter): object {

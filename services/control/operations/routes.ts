@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox';
 import { ALL_SITES, type RunningQuery } from '#infra/clickhouse/queries/running_queries.ts';
 import { lagOf, readStages, type StageReading, type StageWatchOptions } from '#infra/kafka/consumer/lag_watch.ts';
 import type { RejectionRecord, TagRecord } from '#infra/redis/edge_reports.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { isRetryTopic } from '#pipelines/delivery/retry_topics.ts';
 import { type RejectionSample, rejectionCounts } from '#pipelines/ingestion_warnings/warnings.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
@@ -38,7 +39,7 @@ export const stageRoutes = resource('Operations', [
     errors: ['stages_unavailable'],
     async gather(_input, { stages }, { view, nowMs }) {
       const enabled = view.table.destinations().filter((one) => one.enabled);
-      const deliveries = [...new Set(enabled.map(({ name }) => `delivery.${name}`))].sort();
+      const deliveries = [...new Set(enabled.map(({ name }) => `delivery.${kindOfDestination(name)}`))].sort();
       const items = await stages.read([...STAGES, ...deliveries]);
       const body: api.StagesAnswer = { items, as_of: nowMs, not_seen: NOT_SEEN };
       return { kind: 'answered', body };

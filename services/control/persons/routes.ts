@@ -255,7 +255,9 @@ async function linksOf(siteId: string, subject: PersonSubject, { persons }: Pick
 }
 
 function destinationsOf({ view, adapters }: RequestContext, siteId: string): string[] {
-  return adapters.map(({ name }) => name).filter((name) => view.table.destination(siteId, name) !== undefined);
+  return adapters.flatMap(({ name }) =>
+    (view.table.destinationsOfKind(name).get(siteId) ?? []).map((destination) => destination.name),
+  );
 }
 
 /** Topics that may hold events of a person, and for how many days a record may stand there. */

@@ -1,6 +1,7 @@
 // Replays of events to a destination: begun, paused, followed.
 
 import type { Static } from 'typebox';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { isOver, newProgress, shareRead } from '#pipelines/redelivery/replay.ts';
 import { inAllMax, type Owner, ownersOf } from '#pipelines/settings/access.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
@@ -114,8 +115,8 @@ function tellsAnAddress(
   { destination, site_id, dry_run = false }: Static<typeof api.newReplay>,
   { view, adapters }: Pick<RequestContext, 'view' | 'adapters'>,
 ): boolean {
-  const of = [...view.table.destinationsNamed(destination).values()];
-  const sent = of.filter((one) => (site_id ?? one.site_id) === one.site_id);
+  const ofKind = [...view.table.destinationsOfKind(kindOfDestination(destination)).values()].flat();
+  const sent = ofKind.filter((one) => one.name === destination && (site_id ?? one.site_id) === one.site_id);
   return !dry_run && sent.some((one) => isCalledByAddress(adapters, one));
 }
 
@@ -128,7 +129,12 @@ function replayProblems(
 ): Problem[] {
   const kinds = adapters.map(({ name }) => name);
   return [
-    ...unless(kinds.includes(destination), 'destination_unknown', 'destination', `there are ${kinds.join(', ')}`),
+    ...unless(
+      kinds.includes(kindOfDestination(destination)),
+      'destination_unknown',
+      'destination',
+      `there are ${kinds.join(', ')}`,
+    ),
     ...unless(siteId === null || view.table.site(siteId) !== undefined, 'site_unknown', 'site_id', 'is no site'),
     ...unless(from < to, 'field_malformed', 'from', 'must be before to, and before now'),
   ];

@@ -1,6 +1,8 @@
 // The processes of a local start, and the variables each gets.
+
 import { PROCESSES, type ProcessKind, readBy } from '#infra/config/catalogue.ts';
 import { userOf } from '#infra/rights/process_rights.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import { asUser, type ProcessLogins } from '../parts/clickhouse/users.ts';
@@ -161,7 +163,7 @@ export function createDeliveries(
 ): () => Promise<void> {
   const started = new Set<string>();
   return async () => {
-    const configured = new Set([...always, ...table.destinations().map(({ name }) => name)]);
+    const configured = new Set([...always, ...table.destinations().map(({ name }) => kindOfDestination(name))]);
     const names = wanted.filter((name) => configured.has(name) && !started.has(name));
     for (const name of names) started.add(name);
     if (names.length > 0) await start(names);

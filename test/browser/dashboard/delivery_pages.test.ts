@@ -43,6 +43,37 @@ test('a destination that fails says what to do, and its settings are changed by 
   await context.close();
 });
 
+test('a second destination of a kind is added under a name of its own, by keyboard, on a phone', async () => {
+  let sent: object | null = null;
+  const api = withDestinations(startStubApi()).on('POST', /\/destinations$/, (body) => {
+    sent = body;
+    return { site_id: 'shop', name: 'webhook-crm', kind: 'webhook', enabled: false, settings: {}, secrets: [] };
+  });
+  const { page, context, faults } = await dashboard.visit('/sites/shop/destinations', api);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.getByRole('button', { name: 'Add destination' }).focus();
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Platform').selectOption('webhook');
+  await dialog.getByLabel('Name', { exact: true }).fill('crm');
+  await dialog.getByText('its id is then webhook-crm').waitFor();
+  await dialog.getByLabel('Address', { exact: true }).fill('https://crm.shop.example/in');
+  await dialog.getByRole('button', { name: 'Generate secret' }).click();
+  const secret = await dialog.getByLabel('Signing secret', { exact: true }).inputValue();
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  await dialog.getByRole('button', { name: 'Copy signing secret' }).waitFor();
+  await dialog.getByLabel('Address', { exact: true }).focus();
+  expect(await axeViolations(page)).toEqual([]);
+  await page.keyboard.press('Enter');
+  await page.getByText('Signed webhook was added').waitFor();
+  expect(sent).toEqual({
+    ...{ name: 'webhook-crm', enabled: false, settings: { url: 'https://crm.shop.example/in' } },
+    secrets: { secret },
+  });
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('a dead letter is looked at and sent in again, and so are all of a reason', async () => {
   const api = withDeadLetters(startStubApi());
   const { page, context, faults } = await dashboard.visit('/dead-letters', api);

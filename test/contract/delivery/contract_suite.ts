@@ -102,6 +102,7 @@ export function contractSuite(subject: Subject): void {
     const { standin, egress, breakers, tokens, sent } = bench;
     const job: DeliveryJob = {
       adapter,
+      destination: adapter.name,
       site: siteOf(),
       settings: subject.settings(standin),
       secrets: subject.secrets,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { DESTINATIONS_OF_A_KIND_MAX } from '#pipelines/delivery/destination_id.ts';
 import { type Answer, type Control, controlWithShop, NOW_MS } from './harness.ts';
 
 const SECRET = 'tok-en very secret';
@@ -18,6 +19,26 @@ describe('destinations', () => {
     const { world, answer } = await withCrm();
     expect(answer).toMatchObject({ status: 201, body: { name: 'crm', enabled: true, secrets: ['token'] } });
     expect(stored(world)?.secrets).toEqual({ token: sealedFor('token', SECRET) });
+  });
+
+  it('are several of a kind, each with an id, settings and version of its own, up to a limit', async () => {
+    const { world } = await withCrm();
+    const add = (name: string): Promise<Answer> => world.call('POST', base, { body: { ...created, name } });
+    expect((await add('crm')).status).toBe(409);
+    expect(await add('crm-2')).toMatchObject({ status: 201, body: { name: 'crm-2', kind: 'crm' } });
+    expect(world.journal.view().table.destination('shop', 'crm-2')?.secrets['token']).not.toBe(
+      stored(world)?.secrets['token'],
+    );
+    const { etag } = await world.call('GET', `${base}/crm-2`);
+    await world.call('PATCH', `${base}/crm-2`, { body: { settings: { note: 'second' } }, ifMatch: etag });
+    expect(stored(world)?.settings['note']).toBeUndefined();
+    expect(await add('crm-')).toMatchObject({ status: 400, body: { problems: [{ code: 'id_malformed' }] } });
+    expect(await add('crmx-2')).toMatchObject({ status: 400, body: { problems: [{ code: 'destination_unknown' }] } });
+    for (let at = 3; at <= DESTINATIONS_OF_A_KIND_MAX; at++) expect((await add(`crm-${at}`)).status).toBe(201);
+    expect(await add('crm-more')).toMatchObject({ status: 400, body: { problems: [{ code: 'too_many' }] } });
+    const { etag: first } = await world.call('GET', `${base}/crm`);
+    expect((await world.call('DELETE', `${base}/crm`, { ifMatch: first })).status).toBe(200);
+    expect((await world.call('GET', `${base}/crm-2`)).status).toBe(200);
   });
 
   it('keep what is not named, replace what is, and remove what is null', async () => {

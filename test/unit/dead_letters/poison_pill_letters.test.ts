@@ -70,12 +70,12 @@ test('a record whose events cannot be read has one letter, cut where it is too l
   expect([deadLetters[0]?.bytes.length, deadLetters[0]?.bytes_total]).toEqual([DEAD_BYTES_MAX, DEAD_BYTES_MAX + 1]);
 });
 
-test('letters of a delivery name its destination, without which they could not be sent in again', async () => {
+test('letters of a delivery name each destination, without which they could not be sent in again', async () => {
   const { value, views } = record(3, { partition: 1, offset: 4, index: 0 });
   const codec = await createCodec<DeadLetter>(registry, 'dead.delivery', 'dead_letter');
   const work = {
     stage: 'delivery',
-    destination: 'webhook',
+    destinationsOf: async () => () => ['webhook', 'webhook-crm'],
     codec,
     metrics: createMetrics('delivery.webhook'),
   } as const;
@@ -86,6 +86,8 @@ test('letters of a delivery name its destination, without which they could not b
   );
   const read = await Promise.all(outputs.map((one) => codec.decode(one.value)));
   const deadLetters = read.flatMap((one) => (one.ok ? [one.value] : []));
-  expect(deadLetters.map(({ destination }) => destination)).toEqual(['webhook', 'webhook', 'webhook']);
-  expect(deadLetters.map(refusedAsIs)).toEqual([null, null, null]);
+  expect(deadLetters.map(({ destination }) => destination)).toEqual(
+    [1, 2, 3].flatMap(() => ['webhook', 'webhook-crm']),
+  );
+  expect(deadLetters.every((deadLetter) => refusedAsIs(deadLetter) === null)).toBe(true);
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { prepare } from '#pipelines/delivery/deliver.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { excludesDestination } from '#pipelines/events/vocabulary.ts';
 import { mapSegmentCall } from '#pipelines/intake/compat/segment.ts';
@@ -18,9 +19,13 @@ test.each<[unknown, string, boolean]>([
   [false, 'meta', true],
   [true, 'meta', false],
   [{ meta: 'redacted' }, 'meta', true],
+  [{ meta: false }, 'meta-eu', true],
+  [{ meta: false, 'meta-eu': true }, 'meta-eu', false],
+  [{ 'meta-eu': false }, 'meta', false],
+  [{ all: false, meta: true }, 'meta-eu', false],
   [['meta'], 'meta', true],
 ])('of %j a destination %s is left out: %s', ($destinations, destination, isKept) => {
-  expect(excludesDestination({ $destinations }, destination)).toBe(isKept);
+  expect(excludesDestination({ $destinations }, destination, kindOfDestination(destination))).toBe(isKept);
 });
 
 /** The destinations for which a call of Segment’s, as it was taken, is skipped as not meant for them. */
@@ -30,7 +35,7 @@ function leftOut(integrations: unknown): string[] {
   if (!mapped.ok) throw new Error(mapped.code);
   const entry = { coordinate: null, person: null, event: take(mapped.event, server()) };
   return DESTINATIONS.filter((adapter) => {
-    const result = prepare(adapter, siteWith(), {}, entry, RECEIVED_AT_MS);
+    const result = prepare({ adapter, id: adapter.name, settings: {} }, siteWith(), entry, RECEIVED_AT_MS);
     return result.kind === 'skip' && result.reason === 'not_in_destinations';
   }).map(({ name }) => name);
 }

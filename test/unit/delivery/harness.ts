@@ -27,6 +27,7 @@ export const answered = (status: number, body: unknown, headers: Record<string, 
 
 export const metaJob = (changes: Partial<DeliveryJob> = {}): DeliveryJob => ({
   adapter: meta,
+  destination: 'meta',
   site: siteOf(),
   settings: { pixel_id: '1234567890' },
   secrets: { access_token: 'token-1' },
@@ -40,6 +41,7 @@ export const metaJob = (changes: Partial<DeliveryJob> = {}): DeliveryJob => ({
 export const webhookJob = (changes: Partial<DeliveryJob> = {}): DeliveryJob => ({
   ...metaJob(),
   adapter: webhook,
+  destination: 'webhook',
   settings: { url: 'https://hooks.example/in' },
   secrets: { secret: WEBHOOK_SECRET },
   ...changes,

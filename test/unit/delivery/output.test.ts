@@ -23,7 +23,7 @@ function attempted(outcome: EntryOutcome, hours: number, isMain = false): Attemp
   const [view] = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
   if (view === undefined) throw new Error('no event');
   return {
-    ...{ siteId: 'site_1', offset: 1, view, entry, outcome, attempt: 6, isMain, pausedFor: '' },
+    ...{ siteId: 'site_1', destination: 'webhook', offset: 1, view, entry, outcome, attempt: 6, isMain, pausedFor: '' },
     ...{ firstAttemptedAtMs: NOW_MS - hours * HOUR_MS, attemptedAtMs: NOW_MS - 40 },
   };
 }

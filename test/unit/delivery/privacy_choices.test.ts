@@ -116,7 +116,8 @@ test.each([
 
 test('what the edge stored decides, and not what the properties say again', () => {
   const consent = consentState(readConsent({ consent: 'denied' }), null);
-  const prepared = (changes: EntryChanges) => prepare(meta as Adapter, siteOf(), {}, entryOf(changes), NOW_MS);
+  const prepared = (changes: EntryChanges) =>
+    prepare({ adapter: meta as Adapter, id: 'meta', settings: {} }, siteOf(), entryOf(changes), NOW_MS);
   const skipped = (reason: string) => ({ kind: 'skip', reason });
   expect(prepared({ consent, properties: { consent: 'granted' } })).toEqual(skipped('consent_denied'));
   const byDefault = consentState(readConsent({}), false);

@@ -21,7 +21,7 @@ function world() {
     released: (siteId: string, nowMs: number) => void released.push([siteId, nowMs]),
     look: (nowMs: number) => released.some(([, ms]) => ms === nowMs),
   };
-  const releases = watchReleases({ table, destination: 'meta', isInTrouble, scans, beganMs: BEGAN_MS });
+  const releases = watchReleases({ table, kind: 'meta', isInTrouble, scans, beganMs: BEGAN_MS });
   return { releases, put, inTrouble, released };
 }
 

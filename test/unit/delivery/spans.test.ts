@@ -42,7 +42,7 @@ function attempted(coordinate: typeof TRACED, outcome: EntryOutcome, siteId = 's
   const [view] = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
   if (view === undefined) throw new Error('no event');
   return {
-    ...{ siteId, offset: 1, view, entry, outcome, attempt: 1, isMain: true, pausedFor: '' },
+    ...{ siteId, destination: 'webhook', offset: 1, view, entry, outcome, attempt: 1, isMain: true, pausedFor: '' },
     ...{ firstAttemptedAtMs: NOW_MS, attemptedAtMs: NOW_MS },
   };
 }
@@ -117,9 +117,9 @@ test.for<[string, Answer, number, Record<string, unknown>, string | undefined]>(
   ['not answered', { kind: 'no_answer', reason: 'timeout' }, 1, {}, 'timeout'],
 ])('a call that is %s is a span without anything secret of its address', ([, answer, attempt, facts, error]) => {
   const { spans, own, ended } = tracedBatch();
-  const job = { spans: spans as BatchSpans | null, siteId: 'site_1', attempt };
+  const job = { spans: spans as BatchSpans | null, siteId: 'site_1', destination: 'webhook', attempt };
   const sent = [attempted(TRACED, FAILED), attempted({ ...TRACED, index: 1 }, FAILED), attempted(UNTRACED, FAILED)];
-  beginCall(webhook, job, REQUEST, sent, NOW_MS)?.(answer, NOW_MS + 30);
+  beginCall(job, REQUEST, sent, NOW_MS)?.(answer, NOW_MS + 30);
   expect(ended).toEqual([
     {
       ...{ name: 'POST', kind: 'client', startMs: NOW_MS, endMs: NOW_MS + 30, parent: own.context },
@@ -135,7 +135,7 @@ test.for<[string, Answer, number, Record<string, unknown>, string | undefined]>(
 
 test('a call for none of the traced events has no span', () => {
   const { spans } = tracedBatch();
-  const job = { spans, siteId: 'site_1', attempt: 1 };
-  expect(beginCall(webhook, job, REQUEST, [attempted(UNTRACED, FAILED)], NOW_MS)).toBeNull();
-  expect(beginCall(webhook, { ...job, spans: null }, REQUEST, [], NOW_MS)).toBeNull();
+  const job = { spans, siteId: 'site_1', destination: 'webhook', attempt: 1 };
+  expect(beginCall(job, REQUEST, [attempted(UNTRACED, FAILED)], NOW_MS)).toBeNull();
+  expect(beginCall({ ...job, spans: null }, REQUEST, [], NOW_MS)).toBeNull();
 });

@@ -70,13 +70,12 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
     spansOf: () => null,
     watch: { ...AVAILABLE, awayUntilMs: given.awayUntilMs ?? AVAILABLE.awayUntilMs },
     jobs: {
-      viewsOf: async () => null,
       async take({ records }) {
         const isMoved = (offset: number): boolean => given.moved?.(offset) === true;
         const jobs = records.flatMap(({ offset }) => (isMoved(offset) ? [] : [jobAt(offset)]));
         const events = jobs.flatMap((job) => job.events);
         const moved = records.filter(({ offset }) => isMoved(offset)).map(({ offset }) => ({ offset, record: RECORD }));
-        return { jobs: [{ ...mainJob('site_1', []), events }], dead: [], erased: 0, moved };
+        return { jobs: [{ ...mainJob('site_1', [], { destination: 'ga4' }), events }], dead: [], erased: 0, moved };
       },
     },
     output: {
@@ -117,7 +116,7 @@ function jobAt(offset: number) {
     noPerson(),
     encodeEvent(entryOf({ site_id: 'site_1', event_id: name, event: name, distinct_id: `v${offset}` }).event),
   );
-  return mainJob('site_1', readBatch(writer.finish().subarray(WIRE_HEADER_BYTES)), {}, offset);
+  return mainJob('site_1', readBatch(writer.finish().subarray(WIRE_HEADER_BYTES)), { destination: 'ga4' }, offset);
 }
 
 const outcomesOf = (attempted: readonly Attempted[] | undefined): string[] =>

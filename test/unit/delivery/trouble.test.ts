@@ -72,7 +72,7 @@ function world() {
     const writer = createBatchWriter(1);
     writer.add(null, noPerson(), encodeEvent(entryOf({ site_id: siteId }).event));
     const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
-    const [one] = await attempts.make(mainJob(siteId, views, { isMain }, offset++), () => false);
+    const [one] = await attempts.make(mainJob(siteId, views, { isMain, destination: 'meta' }, offset++), () => false);
     return `${one?.outcome.outcome} ${one?.outcome.reason}`.trim();
   }
   return { clock, platform, breakers, watch, attempt };

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRecordSeal, parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { sign } from '#pipelines/delivery/destinations/webhook/map.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { RETRY_AGE_MAX_MS, RETRY_DELAYS } from '#pipelines/delivery/retry_topics.ts';
@@ -66,7 +67,12 @@ function world(answer: Answer) {
   };
   const destinations = new Map([['webhook', destination]]);
   const requests: HttpRequest[] = [];
-  const settings = { destination: (_: string, name: string) => destinations.get(name), site: () => undefined };
+  const settings = {
+    destination: (_: string, name: string) => destinations.get(name),
+    destinationsOfKind: (kind: string) =>
+      new Map([['shop', [...destinations.values()].filter(({ name }) => kindOfDestination(name) === kind)]]),
+    site: () => undefined,
+  };
   const clock = { nowMs: AT_MS };
   const notices: NoticeSender = createNoticeSender({
     ...{ adapters: DESTINATIONS, settings, ring, seal, baseUrls: {}, random: () => 0, nowMs: () => clock.nowMs },

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { describe, expect, it } from 'vitest';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import { destinationSettingProblems, type SettingsDraft } from '#pipelines/settings/destination_settings.ts';
 import { checkAll } from '#test/harness/check_all.ts';
@@ -32,7 +33,12 @@ function adapterNamed(name: string): Adapter {
   };
 }
 
-const good: SettingsDraft = { settings: { pixel_id: '1' }, secrets: { access_token: 'EA1' }, storedSecrets: [] };
+const good: SettingsDraft = {
+  name: 'other',
+  settings: { pixel_id: '1' },
+  secrets: { access_token: 'EA1' },
+  storedSecrets: [],
+};
 
 describe('settings of a destination', () => {
   const cases: [string, Partial<SettingsDraft>, string[]][] = [
@@ -70,7 +76,7 @@ describe('settings of a destination', () => {
     }));
 
   it('explains the field and never repeats a value', () => {
-    const draft = { settings: { pixel_id: 'wrong-value' }, secrets: { access_token: 'bad-token' }, storedSecrets: [] };
+    const draft = { ...good, settings: { pixel_id: 'wrong-value' }, secrets: { access_token: 'bad-token' } };
     const text = JSON.stringify(destinationSettingProblems(adapterNamed('other'), draft));
     expect(text).toContain('Pixel. Digits only.');
     expect(text).not.toMatch(/wrong-value|bad-token/);
@@ -89,10 +95,13 @@ describe('settings for the browser tag', () => {
         ['ga4', { route: 'server' }, []],
         ['ga4', { route: 'both' }, ['destination_setting_malformed route']],
         ['other', { route_pixels: '' }, ['destination_setting_unknown route_pixels']],
+        ['ga4-eu', { route: 'server' }, []],
+        ['ga4-eu', { route: 'browser' }, ['destination_setting_malformed route']],
+        ['meta-eu', { route_pixels: '[]' }, ['destination_setting_malformed route_pixels']],
       ],
       ([name, settings, problems]) => {
-        const draft = { ...good, settings: { pixel_id: '1', ...settings } };
-        expect(problemsOf(destinationSettingProblems(adapterNamed(name), draft))).toEqual(problems);
+        const draft = { ...good, name, settings: { pixel_id: '1', ...settings } };
+        expect(problemsOf(destinationSettingProblems(adapterNamed(kindOfDestination(name)), draft))).toEqual(problems);
       },
     ));
 });

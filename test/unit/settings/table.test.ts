@@ -95,14 +95,18 @@ describe('the settings table', () => {
     expect(table.version).toBe(2);
   });
 
-  it('gives a view of a destination that follows later changes', () => {
+  it('gives a view of the destinations of a kind that follows later changes', () => {
     const table = createSettingsTable();
-    const meta = table.destinationsNamed('meta');
+    const meta = table.destinationsOfKind('meta');
     expect(meta.size).toBe(0);
     put(table, { destination: destination() });
     put(table, { destination: destination({ site_id: 'travel', enabled: false }) });
     expect([...meta.keys()]).toEqual(['shop', 'travel']);
-    expect(table.destinationsNamed('tiktok').size).toBe(0);
+    expect(table.destinationsOfKind('tiktok').size).toBe(0);
+    put(table, { destination: destination({ name: 'meta-eu' }) });
+    expect(meta.get('shop')?.map(({ name }) => name)).toEqual(['meta', 'meta-eu']);
+    expect(table.destination('shop', 'meta-eu')?.name).toBe('meta-eu');
+    table.apply('destination/shop/meta-eu', null);
     table.apply('destination/shop/meta', null);
     expect([...meta.keys()]).toEqual(['travel']);
   });

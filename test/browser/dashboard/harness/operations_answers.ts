@@ -33,7 +33,13 @@ const ATTEMPT: AttemptItem = {
 /** Destinations of a shop, of which one fails and one waits for its credentials. */
 export function withDestinations(api: StubApi): StubApi {
   const items = ['webhook', 'meta', 'ga4'].map((name) => ({
-    ...{ site_id: 'shop', name, enabled: true, secrets: name === 'webhook' ? ['secret'] : ['access_token'] },
+    ...{
+      site_id: 'shop',
+      name,
+      kind: name,
+      enabled: true,
+      secrets: name === 'webhook' ? ['secret'] : ['access_token'],
+    },
     ...{ settings: name === 'webhook' ? { url: 'https://hooks.shop.example/in' } : { pixel_id: '1234567890' } },
     ...META,
   }));

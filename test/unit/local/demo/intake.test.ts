@@ -116,7 +116,12 @@ describe('the edge’s own rules', () => {
       .flatMap(({ batch }) => batch.taken)
       .filter(
         (event) =>
-          (prepare(meta, SITES[slot], settings, { coordinate: null, person: null, event }, ENDS_AT).kind ===
+          (prepare(
+            { adapter: meta, id: 'meta', settings },
+            SITES[slot],
+            { coordinate: null, person: null, event },
+            ENDS_AT,
+          ).kind ===
             'mapped') !==
           due.has(event.event_id),
       );

@@ -299,7 +299,7 @@ export function SettingFields({ fields, ...rest }: SettingFieldsProps) {
 
 function OneField(props: Omit<SettingFieldsProps, 'fields'> & { field: SettingField }) {
   const { field, draft, stored, failure, onDraft } = props;
-  const { name, title, description, choices, isSecret, isNeeded, usual, isLong } = field;
+  const { name, title, description, choices, isSecret, isSigning, isNeeded, usual, isLong } = field;
   const isStored = stored.includes(name);
   const common = {
     label: isNeeded ? title : `${title} (optional)`,
@@ -312,7 +312,6 @@ function OneField(props: Omit<SettingFieldsProps, 'fields'> & { field: SettingFi
     return <SelectField {...common} hint={description} options={options} />;
   }
   const placeholder = isSecret && isStored ? 'Stored. Type to replace it.' : usual;
-  const isSigning = name === 'signing_secret';
   const text = (
     <TextField
       {...common}

@@ -16,6 +16,12 @@ export interface DestinationRow {
 type Lack = 'loading' | 'unknown' | 'idle';
 type ShownState = HealthItem['state'] | 'off' | Lack;
 
+/** The platform, and the name behind it where it is not the first of its kind. */
+function titleOf({ name, kind }: DestinationItem, kinds: readonly Kind[]): string {
+  const title = kinds.find((one) => one.name === kind)?.title ?? kind;
+  return name === kind ? title : `${title} (${name.slice(kind.length + 1)})`;
+}
+
 /** Health is null, or still loading, where nobody has answered: then no state but "off" is known. */
 export function destinationRows(
   items: readonly DestinationItem[],
@@ -28,7 +34,7 @@ export function destinationRows(
     const found = known?.find(({ destination }) => destination === item.name) ?? null;
     return {
       item,
-      title: kinds.find(({ name }) => name === item.name)?.title ?? item.name,
+      title: titleOf(item, kinds),
       health: found,
       lacks,
       state: item.enabled ? (found?.state ?? lacks) : 'off',

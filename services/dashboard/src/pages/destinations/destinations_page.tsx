@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
+import { DESTINATIONS_OF_A_KIND_MAX } from '#pipelines/delivery/destination_id.ts';
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import { request, sitePath } from '../../api/request.ts';
 import { useGet, useList } from '../../api/use_answer.ts';
@@ -17,7 +18,7 @@ import {
   stateColumn,
 } from '../../ui/data_table.tsx';
 import { Dialog, toast, useUnsaved } from '../../ui/dialog.tsx';
-import { ActionForm, CheckField, SelectField } from '../../ui/form_fields.tsx';
+import { ActionForm, CheckField, problemOf, SelectField, TextField } from '../../ui/form_fields.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 import { DestinationDialog, SettingFields } from './destination_dialog.tsx';
 import { type DestinationRow, destinationRows, STATES, skippedTotal } from './destination_rows.ts';
@@ -38,7 +39,6 @@ export default function DestinationsPage({ params }: PageProps) {
   const { query } = currentLocation.value;
   const chosen = rows.find(({ item }) => item.name === query.get('destination'));
   const mayChange = mayAt('destinations.change', siteId);
-  const missing = (kinds.value?.items ?? []).filter(({ name }) => !rows.some(({ item }) => item.name === name));
   return (
     <div class="stack">
       <FailureNote failure={health.failure} again={health.again} />
@@ -64,7 +64,7 @@ export default function DestinationsPage({ params }: PageProps) {
           key={chosen.item.name}
           siteId={siteId}
           row={chosen}
-          kind={kinds.value?.items.find(({ name }) => name === chosen.item.name)}
+          kind={kinds.value?.items.find(({ name }) => name === chosen.item.kind)}
           mayChange={mayChange}
           onChanged={() => {
             list.again();
@@ -76,7 +76,8 @@ export default function DestinationsPage({ params }: PageProps) {
       {query.get('add') !== null && mayChange && kinds.value !== null && list.value !== null && (
         <AddDestination
           siteId={siteId}
-          kinds={missing}
+          kinds={kinds.value.items}
+          there={list.value.items}
           onAdded={(name) => {
             list.again();
             setQuery({ add: null, destination: name, view: null });
@@ -112,40 +113,53 @@ const COLUMNS: readonly Column<DestinationRow>[] = [
 interface AddDestinationProps {
   siteId: string;
   kinds: readonly Kind[];
+  /** What the site has already. */
+  there: readonly DestinationItem[];
   onAdded(name: string): void;
   onClose(): void;
 }
 
-function AddDestination({ siteId, kinds, onAdded, onClose }: AddDestinationProps) {
-  const [name, setName] = useState(kinds[0]?.name ?? '');
+function AddDestination({ siteId, kinds, there, onAdded, onClose }: AddDestinationProps) {
+  const ofKind = (name: string): number => there.filter(({ kind }) => kind === name).length;
+  const [name, setName] = useState((kinds.find((one) => ofKind(one.name) === 0) ?? kinds[0])?.name ?? '');
   const kind = kinds.find((one) => one.name === name);
+  const isFirst = !there.some((one) => one.name === name);
   return (
     <Dialog title="Add destination" onClose={onClose}>
-      {kind === undefined ? (
-        <p class="muted">Every platform is already configured.</p>
-      ) : (
+      {kind !== undefined && (
         <div class="stack">
-          <p class="muted">A site has one destination per platform; configured ones are not listed.</p>
           <SelectField
             label="Platform"
             value={name}
             onValue={setName}
             options={kinds.map((one) => ({ value: one.name, label: one.title }))}
           />
-          <NewSettings key={name} siteId={siteId} kind={kind} onAdded={onAdded} onClose={onClose} />
+          {ofKind(name) >= DESTINATIONS_OF_A_KIND_MAX ? (
+            <p class="muted">A site has at most {DESTINATIONS_OF_A_KIND_MAX} destinations per platform.</p>
+          ) : (
+            <NewSettings key={name} {...{ siteId, kind, isFirst, onAdded, onClose }} />
+          )}
         </div>
       )}
     </Dialog>
   );
 }
 
-function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProps, 'kinds'> & { kind: Kind }) {
+interface NewSettingsProps extends Pick<AddDestinationProps, 'siteId' | 'onAdded' | 'onClose'> {
+  kind: Kind;
+  /** Whether the site has none that is called as its kind is. */
+  isFirst: boolean;
+}
+
+function NewSettings({ siteId, kind, isFirst, onAdded, onClose }: NewSettingsProps) {
   const fields = settingFields(kind);
   const [draft, setDraft] = useState(() => draftOf(fields, null));
+  const [called, setCalled] = useState('');
   const [enabled, setEnabled] = useState(false);
   const change = changeOf(fields, draft, null);
-  useUnsaved(Object.keys(change).length > 0);
-  const body = { name: kind.name, enabled, ...change };
+  useUnsaved(called !== '' || Object.keys(change).length > 0);
+  const name = isFirst ? kind.name : `${kind.name}-${called.trim()}`;
+  const body = { name, enabled, ...change };
   return (
     <ActionForm
       action="Add"
@@ -158,6 +172,16 @@ function NewSettings({ siteId, kind, onAdded, onClose }: Omit<AddDestinationProp
     >
       {(failure) => (
         <>
+          {!isFirst && (
+            <TextField
+              label="Name"
+              hint={`Another ${kind.title} of this site. Lower-case letters, digits, - and _; its id is then ${name}.`}
+              value={called}
+              onValue={setCalled}
+              problem={problemOf(failure, 'name')}
+              required
+            />
+          )}
           <SettingFields fields={fields} draft={draft} stored={[]} failure={failure} onDraft={setDraft} />
           <CheckField
             label="Enable now"

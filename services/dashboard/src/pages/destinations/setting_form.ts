@@ -21,6 +21,8 @@ export interface SettingField {
   description: string;
   choices: readonly string[] | null;
   isSecret: boolean;
+  /** Whether it is a secret that the receiver is told, and that can be made here. */
+  isSigning: boolean;
   /** Whether it must be given, as there is no default. */
   isNeeded: boolean;
   usual: string;
@@ -41,6 +43,7 @@ export function settingFields({ schema }: Kind): SettingField[] {
     description: field.description ?? '',
     choices: field.enum ?? null,
     isSecret: field.secret === true,
+    isSigning: name === 'secret' && field.pattern?.startsWith('^whsec_') === true,
     isNeeded: required.has(name) && field.default === undefined,
     usual: field.default ?? '',
     isLong: LONG.has(name),
