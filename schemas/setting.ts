@@ -89,6 +89,14 @@ const apiKey = record('ApiKey', 'What events of a site are sent with.', {
 });
 export type ApiKey = ValueOf<typeof apiKey>;
 
+const destinationRule = record('DestinationRule', 'What becomes of some events before they are sent.', {
+  events: list(string(), 'Names, in which * is any text; empty: every event.'),
+  send: boolean('Whether they are sent.'),
+  rename_to: nullable(string(), 'The name that they are sent under; null: their own.'),
+  drop_properties: list(string(), 'Paths of properties that are not sent, in which * is any text.'),
+});
+export type DestinationRule = ValueOf<typeof destinationRule>;
+
 const destination = record('Destination', 'Where events of a site are sent.', {
   site_id: string(),
   name: string("The adapter's name: meta, webhook, ..."),
@@ -97,6 +105,12 @@ const destination = record('Destination', 'Where events of a site are sent.', {
   secrets: map(string(), 'Sealed: KEYID.NONCE.CIPHERTEXT, base64url.', {}),
   created_at: optional(
     nullable(long(), 'Events received before are not sent unless they are replayed; null: all are.'),
+  ),
+  retry_at: optional(
+    nullable(long(), 'When somebody last asked for what waits to be tried again; any change has it tried.'),
+  ),
+  rules: optional(
+    list(destinationRule, 'The first one that is for an event decides; where none is, it is sent as it is.', []),
   ),
 });
 export type Destination = ValueOf<typeof destination>;

@@ -8,10 +8,10 @@ import {
   privacyChoices,
   readConsent,
 } from '#pipelines/events/consent.ts';
-import { conversionName, excludesDestination } from '#pipelines/events/vocabulary.ts';
+import { type ConversionName, conversionName, excludesDestination } from '#pipelines/events/vocabulary.ts';
 import { definitionsOf } from '#pipelines/settings/event_definitions.ts';
 import type { Consent, Event, EventEntry } from '#schemas/event.ts';
-import type { Site } from '#schemas/setting.ts';
+import type { DestinationRule, Site } from '#schemas/setting.ts';
 import type { Adapter, EntryOutcome, Limits, MapResult, SerializedEvent } from './contract.ts';
 import {
   type DeliveryJob,
@@ -28,6 +28,7 @@ import {
 import { deadlineOfAge } from './event_fields.ts';
 import { callBudget, exchange, sendPermitted, settleUnresolved } from './exchange.ts';
 import { matchingIdentifiers } from './matching.ts';
+import { applyRule, RULE_SKIP, type RuledEvent, ruleFor } from './rules.ts';
 import { mappedEventName, readSettings } from './setting_fields.ts';
 
 /** How long events wait for a site's settings to become valid before they are looked at again. */
@@ -70,9 +71,9 @@ export async function deliver(job: DeliveryJob, ports: DeliveryPorts): Promise<E
 
 /** An event that cannot be read or mapped is dead by itself; the error's message may hold its data and is left out. */
 function preparePiece(run: Run, entry: EventEntry, index: number): IndexedSerializedEvent[] {
-  const { adapter, destination, site, nowMs } = run.job;
+  const { adapter, destination, rules, site, nowMs } = run.job;
   try {
-    const mapped = prepare({ adapter, id: destination, settings: run.settings }, site, entry, nowMs);
+    const mapped = prepare({ adapter, id: destination, settings: run.settings, rules }, site, entry, nowMs);
     if (mapped.kind === 'skip') {
       run.outcomes[index] = skipped(mapped.reason);
       return [];
@@ -110,13 +111,7 @@ export function deliveryDeadlineMs<Settings>(adapter: Adapter<Settings>, event: 
   return ageMaxMs === null ? null : deadlineOfAge(event, ageMaxMs);
 }
 
-function skipReason<Settings>(
-  { adapter, id }: Target<Settings>,
-  event: Event,
-  rule: EventRule,
-  nowMs: number,
-): string | null {
-  if (rule.switchedOff.has(id)) return 'not_in_destinations';
+function skipReason<Settings>(adapter: Adapter<Settings>, event: Event, nowMs: number): string | null {
   if (event.mode === 'offline' && adapter.anonymousEvents === 'skip') return 'anonymous_site';
   const deadlineMs = deliveryDeadlineMs(adapter, event);
   return deadlineMs !== null && nowMs >= deadlineMs ? 'too_old' : null;
@@ -127,35 +122,68 @@ interface Target<Settings> {
   adapter: Adapter<Settings>;
   id: string;
   settings: Settings;
+  rules: readonly DestinationRule[];
 }
 
+/** An event that goes to a destination, as its rules have it, with what it is called there; or why it does not. */
+export type Decision =
+  | { kind: 'skip'; reason: string; rule: DestinationRule | null }
+  | (RuledEvent & {
+      kind: 'send';
+      rule: DestinationRule | null;
+      name: ConversionName;
+      mappedEventName: string | null;
+      choices: PrivacyChoices;
+    });
+
 /**
- * Decides whether an event goes to a destination, and in which form. Reasons to skip: `not_in_destinations`,
- * `anonymous_site`, `too_old`, `consent_denied`, `consent_denied_by_default`, `gpc`, and those of the destination's own `map`.
+ * Decides whether an event goes to a destination, under which name and without which properties. Reasons to skip:
+ * `not_in_destinations`, `anonymous_site`, `too_old`, `rule`, `consent_denied`, `consent_denied_by_default` and `gpc`.
  *
  * @throws SyntaxError when `event.properties` is not JSON.
  */
-export function prepare<Settings>(target: Target<Settings>, site: Site, entry: EventEntry, nowMs: number): MapResult {
-  const { adapter, id, settings } = target;
+export function decide<Settings>(
+  { adapter, id, settings, rules }: Target<Settings>,
+  site: Site,
+  entry: EventEntry,
+  nowMs: number,
+): Decision {
   const { event } = entry;
-  const rule = eventRule(site, event.event);
-  const reason = skipReason(target, event, rule, nowMs);
-  if (reason !== null) return { kind: 'skip', reason };
+  const { conversionEvent, switchedOff } = eventRule(site, event.event);
+  const skip = (reason: string): Decision => ({ kind: 'skip', reason, rule: null });
+  if (switchedOff.has(id)) return skip('not_in_destinations');
+  const reason = skipReason(adapter, event, nowMs);
+  if (reason !== null) return skip(reason);
   const properties = JSON.parse(event.properties) as Record<string, unknown>;
-  if (excludesDestination(properties, id, adapter.name)) return { kind: 'skip', reason: 'not_in_destinations' };
+  if (excludesDestination(properties, id, adapter.name)) return skip('not_in_destinations');
+  const given = conversionName(conversionEvent ?? event.event);
+  const rule = ruleFor(rules, [event.event, conversionEvent, given.canonical]);
+  if (rule?.send === false) return { kind: 'skip', reason: RULE_SKIP, rule };
   const declared = declaredConsent(site, event.country);
   // Of an event from before its state was kept, its properties say it.
   const consent = event.consent ?? consentState(readConsent(properties), declared);
   const choices = privacyChoices(consent, settings, declared);
   const refused = refusal(adapter, site, consent, choices);
-  if (refused !== null) return { kind: 'skip', reason: refused };
-  const name = conversionName(rule.conversionEvent ?? event.event);
-  return adapter.map(entry, {
-    settings,
+  if (refused !== null) return skip(refused);
+  const ruled = rule === null ? { entry, properties, dropped: [] } : applyRule(rule, { entry, properties });
+  const name = rule?.rename_to ? conversionName(rule.rename_to) : given;
+  const names = rule?.rename_to ? [rule.rename_to] : [event.event, conversionEvent];
+  const mappedTo = mappedEventName(settings, [...names, name.canonical]);
+  return { kind: 'send', rule, ...ruled, name, mappedEventName: mappedTo, choices };
+}
+
+/** What a destination makes of an event: its form, or why it is skipped, for a reason of `decide` or of its own. */
+export function prepare<Settings>(target: Target<Settings>, site: Site, entry: EventEntry, nowMs: number): MapResult {
+  const decision = decide(target, site, entry, nowMs);
+  if (decision.kind === 'skip') return { kind: 'skip', reason: decision.reason };
+  const { entry: ruled, name, mappedEventName, choices, properties } = decision;
+  const { event } = ruled;
+  return target.adapter.map(ruled, {
+    settings: target.settings,
     site,
     name,
-    mappedEventName: mappedEventName(settings, [event.event, rule.conversionEvent, name.canonical]),
-    identifiers: matchingIdentifiers(entry),
+    mappedEventName,
+    identifiers: matchingIdentifiers(ruled),
     further: event.mode === 'offline' ? [] : (event.further_identifiers ?? []),
     choices,
     properties,

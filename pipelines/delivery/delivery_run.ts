@@ -1,7 +1,7 @@
 // One run of a delivery: its ports, the outcome of each event, and outcomes that are not committed yet.
 import type { EventEntry } from '#schemas/event.ts';
 import type { PlatformAnswer } from '#schemas/records.ts';
-import type { Site } from '#schemas/setting.ts';
+import type { DestinationRule, Site } from '#schemas/setting.ts';
 import type { BreakerPort, Fault, Permit, SiteRejectionTracker } from './breaker.ts';
 import { putNewest, type SiteConcurrencyLimiter } from './concurrency.ts';
 import type {
@@ -21,6 +21,7 @@ export interface DeliveryJob {
   /** The destination's id in the site. */
   destination: string;
   site: Site;
+  rules: readonly DestinationRule[];
   settings: Record<string, string>;
   /** Opened secrets. */
   secrets: Record<string, string>;

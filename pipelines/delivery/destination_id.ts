@@ -1,8 +1,9 @@
 // The ids of a site's destinations. An id says its kind by itself, so that wherever one stands (outcomes, dead letters, replays,
 // definitions) nobody has to look it up, also after the destination was removed.
 
-/** Destinations of one kind that a site may have. */
+/** Destinations of one kind that a site may have, and rules that one may have. */
 export const DESTINATIONS_OF_A_KIND_MAX = 10;
+export const RULES_MAX = 50;
 
 /**
  * The kind of a destination, which names its adapter, topics and process: `meta` of the first, whose id is the kind itself, as of

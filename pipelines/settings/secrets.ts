@@ -20,6 +20,10 @@ export function randomBase62(characters: number, randomBytes: RandomBytes): stri
 }
 const characters = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
+/** A secret of Standard Webhooks, which signs what a webhook is sent: `whsec_` and the base64 of 32 random bytes. */
+export const randomSigningSecret = (randomBytes: RandomBytes): string =>
+  `whsec_${btoa(String.fromCharCode(...randomBytes(32)))}`;
+
 /** A password that nobody could guess: 119 random bits. */
 export const randomPassword = (randomBytes: RandomBytes): string => randomBase62(PASSWORD_CHARACTERS, randomBytes);
 

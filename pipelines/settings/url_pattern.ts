@@ -27,10 +27,10 @@ export function matchesUrl(pattern: string, address: string): boolean {
 }
 
 /**
- * Whether a text is the parts of a pattern in their order, with any text between them. Each is taken where it comes first,
+ * Whether a text is the parts of a pattern in their order, with any text where `*` stands; case does not matter. Each is taken where it comes first,
  * so that no pattern takes longer than the text is long; a regular expression of many stars would try every place of each.
  */
-function matchesText(pattern: string, text: string): boolean {
+export function matchesText(pattern: string, text: string): boolean {
   const [first = '', ...rest] = pattern.toLowerCase().split('*');
   const last = rest.pop();
   const whole = text.toLowerCase();

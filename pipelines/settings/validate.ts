@@ -13,6 +13,7 @@ import {
   type BlockRule,
   type ConsentDefault,
   type Destination,
+  type DestinationRule,
   type Site,
   VISITOR_ADDRESSES,
   VISITOR_PLACES,
@@ -85,7 +86,21 @@ export function destinationProblems(destination: Destination, table: SettingsTab
     ...Object.entries(destination.settings).flatMap(([name, value]) => settingProblems(name, value)),
     ...Object.entries(destination.secrets).flatMap(([name, value]) => sealedProblems(name, value)),
     ...measurementIdProblems(destination, table),
+    ...ruleProblems(destination.rules ?? []),
   ];
+}
+
+/** Names and paths in rules are shown and kept in plain text. */
+export function ruleProblems(rules: readonly DestinationRule[]): Problem[] {
+  const named = rules.flatMap(({ events, rename_to, drop_properties }, at) => [
+    ...events.map((text) => [text, `rules[${at}].events`] as const),
+    ...(rename_to === null ? [] : [[rename_to, `rules[${at}].rename_to`] as const]),
+    ...drop_properties.map((text) => [text, `rules[${at}].drop_properties`] as const),
+  ]);
+  return named.flatMap(([text, field]) => [
+    ...unless(isPlainText(text, 1, 100), 'name_malformed', field, 'has 1 to 100 characters, none of control'),
+    ...personalProblems(text, field),
+  ]);
 }
 
 /** Behind the kind stands a name of its own, and only so many are of one kind. */

@@ -1,7 +1,8 @@
 // Schemas of destinations, the attempts of their deliveries, and their health.
 
 import { type Static, Type } from 'typebox';
-import { closed, countField, idField, metaFields, nullable, pageFields, timeField } from './fields.ts';
+import { RULES_MAX } from '#pipelines/delivery/destination_id.ts';
+import { allOptional, closed, countField, idField, metaFields, nullable, pageFields, timeField } from './fields.ts';
 
 const kind = idField('The kind of destination, such as meta or webhook');
 const destinationName = idField(
@@ -23,18 +24,72 @@ export const destinationQuery = closed({
 });
 export const destinationParams = closed({ site_id: siteId, name: destinationName });
 
+const pattern = Type.String({ minLength: 1, maxLength: 100 });
+const ruleFields = {
+  events: Type.Array(pattern, {
+    description:
+      'Names of the events it is for, as sent or as the standard or conversion event they stand for; * is any text, case and separators do not matter. Empty: every event',
+    maxItems: 50,
+  }),
+  send: Type.Boolean({ description: 'Whether they are sent' }),
+  rename_to: nullable(pattern, { description: 'The name that they are sent under, mapped like an event of that name' }),
+  drop_properties: Type.Array(pattern, {
+    description:
+      'Properties that are not sent, also value, email and the others that are recognised: utm_*, user.plan, items.price',
+    maxItems: 50,
+  }),
+};
+const ruleShape = Type.Object(ruleFields);
+export type RuleItem = Static<typeof ruleShape>;
+const newRules = Type.Array(closed({ ...allOptional(ruleFields) }), {
+  description: 'In order: the first one that is for an event decides. What none is for is sent as it is',
+  maxItems: RULES_MAX,
+});
+export type NewRules = Static<typeof newRules>;
+
 /** Secrets can be written and never read. */
 export const newDestination = closed({
   name: destinationName,
   enabled: Type.Optional(enabled),
   settings: Type.Optional(settingsByName('Settings by their names')),
   secrets: Type.Optional(settingsByName('Secrets by their names; they are sealed before they are stored')),
+  rules: Type.Optional(newRules),
 });
 export const destinationChange = closed({
   enabled: Type.Optional(enabled),
   settings: Type.Optional(settingsOrRemovals('Settings to set, or null to remove; those not named are kept')),
   secrets: Type.Optional(settingsOrRemovals('Secrets to set, or null to remove; those not named are kept')),
+  rules: Type.Optional(newRules),
 });
+
+const PREVIEWED_MAX = 50;
+export const previewBody = closed({
+  rules: Type.Optional(newRules),
+  limit: Type.Optional(
+    Type.Integer({ description: 'How many events at the most', minimum: 1, maximum: PREVIEWED_MAX, default: 20 }),
+  ),
+});
+const previewShape = Type.Object({
+  event_id: Type.String(),
+  event: Type.String({ description: 'Name of the event' }),
+  received_at: timeField('When it arrived'),
+  rule: nullable(Type.Integer({ description: 'Place of the rule that decided, from 0' }), {
+    description: 'Null: none is for it',
+  }),
+  sent_as: nullable(Type.String(), {
+    description: 'The name it is sent under, before the platform’s own; null: it is not sent',
+  }),
+  skipped: Type.String({ description: 'Why it is not sent: a stable code; else empty' }),
+  dropped: Type.Array(Type.String(), { description: 'Paths of properties that it has and that are not sent' }),
+});
+export type PreviewItem = Static<typeof previewShape>;
+export const previewAnswer = Type.Object({
+  items: Type.Array(previewShape, {
+    description:
+      'The newest events, of the last hour or else of the last seven days; what the platform needs is not judged',
+  }),
+});
+export type PreviewAnswer = Static<typeof previewAnswer>;
 
 export const destinationShape = Type.Object({
   site_id: siteId,
@@ -45,6 +100,7 @@ export const destinationShape = Type.Object({
   secrets: Type.Array(Type.String(), {
     description: 'Names of the secrets that are stored; their values are not shown',
   }),
+  rules: Type.Array(ruleShape),
   ...metaFields,
 });
 export type DestinationItem = Static<typeof destinationShape>;

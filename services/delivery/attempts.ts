@@ -208,6 +208,7 @@ function createOpenDelivery(options: AttemptOptions) {
       deliver(
         {
           ...{ adapter, destination: job.destination, site, settings, secrets, baseUrl },
+          rules: destination.rules ?? [],
           ...{ entries: wanted, attempt: job.attempt, nowMs: startedMs },
         },
         deliveryPorts(options, tokens, job, open, work),

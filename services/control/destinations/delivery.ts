@@ -11,6 +11,7 @@ import {
   newestAttemptsStatement,
 } from '#pipelines/analytics/delivery_outcomes.ts';
 import type { AttemptRow } from '#pipelines/analytics/event_trace/trace.ts';
+import { type PreviewRow, previewOf, previewStatement } from '#pipelines/analytics/rule_preview.ts';
 import { createRejectionTracker } from '#pipelines/delivery/breaker.ts';
 import { createSiteConcurrencyLimiter } from '#pipelines/delivery/concurrency.ts';
 import type { Adapter, EntryOutcome } from '#pipelines/delivery/contract.ts';
@@ -19,12 +20,23 @@ import { createTokens } from '#pipelines/delivery/delivery_run.ts';
 import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { RETRY_AGE_MAX_MS } from '#pipelines/delivery/retry_topics.ts';
 import { destinationKey } from '#pipelines/settings/table.ts';
+import { ruleProblems } from '#pipelines/settings/validate.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { Destination, Site } from '#schemas/setting.ts';
 import * as api from '#services/control_api/destinations.ts';
 import { timeField } from '#services/control_api/fields.ts';
 import { type Input, inSite, ofListed } from '../auth.ts';
-import { type ControlServices, type GatheredAnswer, type RequestContext, refused, resource, route } from '../route.ts';
+import type { ControlErrorCode } from '../errors.ts';
+import {
+  type ControlServices,
+  type GatheredAnswer,
+  type RequestContext,
+  refused,
+  resource,
+  route,
+  rowsOf,
+} from '../route.ts';
+import { rulesOf } from './routes.ts';
 
 const DAY_MS = 86_400_000;
 /** Answers are shared for this long. */
@@ -102,6 +114,16 @@ export const deliveryRoutes = resource('Destinations', [
     errors: ['site_unknown', 'destination_unknown', 'settings_not_stored'],
     gather: sendTestEvent,
   }),
+  route('POST', '/v1/admin/sites/{site_id}/destinations/{name}/rules/preview', 'previewRules', {
+    access: inSite('destinations.read'),
+    summary:
+      "What rules, those given or the destination's own, would make of the site's newest events; nothing is sent",
+    params: api.destinationParams,
+    body: api.previewBody,
+    success: { status: 200, schema: api.previewAnswer, description: 'Events, the newest first' },
+    errors: ['site_unknown', 'destination_unknown', 'query_unavailable'],
+    gather: previewRules,
+  }),
 ]);
 
 function healthItem(row: HealthRow): api.HealthItem {
@@ -135,6 +157,44 @@ export function attemptItem({ attempted, answer_status, answer, outcome, ...row 
     outcome: outcome as api.AttemptItem['outcome'],
     answer: answer_status === 0 ? null : { status: answer_status, body: answer },
   };
+}
+
+const PREVIEWED = 20;
+const HOUR_MS = 3_600_000;
+/** Where the last hour has too few events these are looked at too: then there are not many. */
+const PREVIEW_SINCE_MS = 7 * DAY_MS;
+
+async function previewRules(
+  { params, body }: Input<Static<typeof api.destinationParams>, unknown, Static<typeof api.previewBody>>,
+  sources: ControlServices,
+  world: RequestContext,
+): Promise<GatheredAnswer> {
+  const { site_id: siteId, name } = params;
+  const { limit = PREVIEWED } = body;
+  if (world.view.table.site(siteId) === undefined) return refused('site_unknown');
+  const previewed = toTest(siteId, name, world);
+  if (previewed === null) return refused('destination_unknown');
+  const { site, destination, adapter } = previewed;
+  const rules = body.rules === undefined ? (destination.rules ?? []) : rulesOf(body.rules);
+  const problems = ruleProblems(rules);
+  if (problems.length > 0) return refused('settings_invalid', problems);
+  const newest = (agoMs: number): Promise<PreviewRow[] | ControlErrorCode> => {
+    const sinceMs = Math.floor((world.nowMs - agoMs) / HEALTH_KEPT_MS) * HEALTH_KEPT_MS;
+    const statement = previewStatement(siteId, sinceMs, limit);
+    return rowsOf(sources, {
+      siteId,
+      about: 'rules',
+      asked: { sinceMs, limit },
+      statement,
+      cacheTtlMs: HEALTH_KEPT_MS,
+    });
+  };
+  const recent = await newest(HOUR_MS);
+  const rows = typeof recent === 'string' || recent.length >= limit ? recent : await newest(PREVIEW_SINCE_MS);
+  if (typeof rows === 'string') return refused(rows);
+  const target = { adapter, id: name, settings: destination.settings, rules };
+  const items = rows.map((row) => previewOf(target, site, row, world.nowMs));
+  return { kind: 'answered', body: { items } };
 }
 
 const EVENT = 'page_view';
@@ -217,6 +277,7 @@ export function createTestSender(options: TestSenderOptions): SendTest {
       ...{
         adapter,
         destination: destination.name,
+        rules: destination.rules ?? [],
         site,
         settings: destination.settings,
         secrets: openDestinationSecrets(ring, destination),

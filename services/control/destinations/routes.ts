@@ -9,9 +9,9 @@ import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { destinationKey } from '#pipelines/settings/table.ts';
 import { destinationProblems } from '#pipelines/settings/validate.ts';
-import type { Destination } from '#schemas/setting.ts';
+import type { Destination, DestinationRule } from '#schemas/setting.ts';
 import * as api from '#services/control_api/destinations.ts';
-import { pageOf } from '#services/control_api/fields.ts';
+import { nothing, pageOf } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/sites.ts';
 import { inSite, ofListed } from '../auth.ts';
 import {
@@ -111,6 +111,20 @@ export const destinationRoutes = resource('Destinations', [
       return changed(before, change, world);
     },
   }),
+  route('POST', `${base}/{name}/retry`, 'retryDestination', {
+    access: inSite('destinations.change'),
+    summary:
+      'Have what waits for the destination tried again now, as after a repair: in seconds, what waits for hours in minutes',
+    params: api.destinationParams,
+    body: nothing,
+    success: { status: 200, schema: api.destinationShape, description: 'The destination' },
+    errors: ['site_unknown', 'destination_unknown'],
+    run({ params: { site_id, name } }, { view, nowMs }) {
+      const found = find(view, site_id, name);
+      if ('kind' in found) return found;
+      return written([{ body: { destination: { ...found, retry_at: nowMs } } }], site_id, name);
+    },
+  }),
   route('DELETE', `${base}/{name}`, 'deleteDestination', {
     access: inSite('destinations.change'),
     summary: 'Remove a destination with its settings and secrets',
@@ -133,7 +147,13 @@ export const destinationRoutes = resource('Destinations', [
 interface Change {
   settings?: Record<string, string | null>;
   secrets?: Record<string, string | null>;
+  rules?: api.NewRules;
 }
+
+/** Rules as they are kept, with what was left out. */
+export const rulesOf = (given: api.NewRules): DestinationRule[] => given.map((rule) => ({ ...NEW_RULE, ...rule }));
+
+const NEW_RULE = { events: [], send: true, rename_to: null, drop_properties: [] };
 
 function find(view: SettingsView, siteId: string, name: string): Destination | Outcome {
   if (view.table.site(siteId) === undefined) return refused('site_unknown');
@@ -177,7 +197,8 @@ function changed(before: Destination, change: Change, world: RequestContext): Ou
   ];
   const problems = misfits.length > 0 ? misfits : resentProblems(adapter, before, textsOf(settings), Object.keys(kept));
   if (problems.length > 0) return refused('settings_invalid', problems);
-  const destination = { ...before, settings: after, secrets: { ...kept, ...sealed(before, given, world) } };
+  const rules = change.rules && { rules: rulesOf(change.rules) };
+  const destination = { ...before, ...rules, settings: after, secrets: { ...kept, ...sealed(before, given, world) } };
   return (
     refusedFor(destinationProblems(destination, world.view.table)) ??
     written([{ body: { destination } }], before.site_id, before.name)
@@ -251,10 +272,19 @@ const written = (facts: Fact[], siteId: string, name: string): Outcome =>
 
 /** A destination without the values of its secrets, not even sealed. */
 function itemOf(view: SettingsView, destination: Destination) {
-  const { site_id, name, enabled, settings, secrets } = destination;
+  const { site_id, name, enabled, settings, secrets, rules = [] } = destination;
   const meta = metaOf(view, destinationKey(site_id, name));
   const kind = kindOfDestination(name);
-  return { site_id, name, kind, enabled, settings: { ...settings }, secrets: Object.keys(secrets), ...meta };
+  return {
+    site_id,
+    name,
+    kind,
+    enabled,
+    settings: { ...settings },
+    secrets: Object.keys(secrets),
+    rules: [...rules],
+    ...meta,
+  };
 }
 
 function kindOf({ name, title, schema }: Adapter): object {

@@ -19,7 +19,8 @@ afterAll(() => dashboard.close());
 
 test('a destination that fails says what to do, and its settings are changed by keyboard', async () => {
   let sent: object | null = null;
-  const api = withDestinations(startStubApi()).on('PATCH', /\/destinations\/meta$/, (body) => {
+  const api = withDestinations(startStubApi()).on('POST', /\/destinations\/meta\/retry$/, {});
+  api.on('PATCH', /\/destinations\/meta$/, (body) => {
     sent = body;
     if (sent !== null && 'settings' in sent) return sent;
     return refusal(400, 'settings_invalid');
@@ -31,6 +32,8 @@ test('a destination that fails says what to do, and its settings are changed by 
   await page.keyboard.press('Enter');
   const dialog = page.getByRole('dialog');
   await dialog.getByText('Deliveries are retried automatically').waitFor();
+  await dialog.getByRole('button', { name: 'Retry now' }).click();
+  await page.getByText('What waits is being sent').waitFor();
   await dialog.getByRole('tab', { name: 'Health' }).focus();
   await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowRight');
@@ -70,6 +73,53 @@ test('a second destination of a kind is added under a name of its own, by keyboa
     ...{ name: 'webhook-crm', enabled: false, settings: { url: 'https://crm.shop.example/in' } },
     secrets: { secret },
   });
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('rules are written, ordered, previewed and saved by keyboard, on a phone', async () => {
+  const sent: object[] = [];
+  const preview = { event_id: 'e-1', event: CANARY, received_at: Date.now(), rule: 0, sent_as: null };
+  const api = withDestinations(startStubApi())
+    .on('PATCH', /\/destinations\/meta$/, (body) => {
+      sent.push(body ?? {});
+      return body ?? {};
+    })
+    .on('POST', /\/destinations\/meta\/rules\/preview$/, (body) => {
+      sent.push(body ?? {});
+      return { items: [{ ...preview, skipped: 'rule', dropped: [] }] };
+    });
+  const { page, context, faults } = await dashboard.visit('/sites/shop/destinations?destination=meta&view=rules', api);
+  await page.setViewportSize({ width: 390, height: 844 });
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('button', { name: 'Add a rule' }).focus();
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Enter');
+  const [first, second] = [
+    dialog.getByRole('group', { name: 'Rule 1' }),
+    dialog.getByRole('group', { name: 'Rule 2' }),
+  ];
+  await first.getByLabel('Events').fill('quiz_*, lead');
+  await first.getByLabel('Under the name').fill('generate_lead');
+  await first.getByLabel('Without properties').fill('email, utm_*');
+  await second.getByLabel('Events').fill('page_*');
+  await second.getByLabel('Action').selectOption('skip');
+  await dialog.getByRole('button', { name: 'Move rule 2 up' }).focus();
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('button', { name: 'Preview on the newest events' }).click();
+  await dialog.getByText('Not sent: a rule of this destination').waitFor();
+  await dialog.getByRole('cell', { name: CANARY }).waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+  expect(wide).toBe(false);
+  await dialog.getByRole('button', { name: 'Save' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Saved the rules of Meta').waitFor();
+  const rules = [
+    { events: ['page_*'], send: false, rename_to: null, drop_properties: [] },
+    { events: ['quiz_*', 'lead'], send: true, rename_to: 'generate_lead', drop_properties: ['email', 'utm_*'] },
+  ];
+  expect(sent).toEqual([{ rules }, { rules }]);
   expect(faults).toEqual([]);
   await context.close();
 });

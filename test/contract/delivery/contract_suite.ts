@@ -103,6 +103,7 @@ export function contractSuite(subject: Subject): void {
     const job: DeliveryJob = {
       adapter,
       destination: adapter.name,
+      rules: [],
       site: siteOf(),
       settings: subject.settings(standin),
       secrets: subject.secrets,

@@ -1,8 +1,11 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createControlClient, httpTransport } from '#services/control_api/client.ts';
-import type { HealthItem } from '#services/control_api/destinations.ts';
+import type { HealthItem, PreviewItem } from '#services/control_api/destinations.ts';
 import type { DeadLetterItem, ReplayItem, ResendAnswer } from '#services/control_api/redelivery.ts';
-import { newEvent, postEvents } from '#test/harness/ingest.ts';
+import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 import { until } from '#test/harness/until.ts';
@@ -109,4 +112,74 @@ test('two webhooks of a site get each event once; one that fails is retried, giv
   await got(crm, first, 2);
   // The other webhook got nothing of all that.
   expect([first, retried, dead].map((id) => countOf(shop, id))).toEqual([1, 1, 1]);
+});
+
+test('rules decide what one of them gets: previewed on the newest events, then in force, and counted as skips', {
+  timeout: TEST_MS,
+}, async () => {
+  const { settings, site: siteId, serverKey } = site;
+  const folder = await mkdtemp(join(tmpdir(), 'rules-'));
+  const file = join(folder, 'rules.json');
+  const rules = [
+    { events: ['page_*'], send: false },
+    { events: ['quiz_*'], rename_to: 'generate_lead', drop_properties: ['answers', 'email'] },
+  ];
+  await writeFile(file, JSON.stringify(rules));
+  const events = () => [
+    newEvent({ event: 'page_view', distinct_id: 'bo' }),
+    newEvent({
+      event: 'quiz_done',
+      distinct_id: 'bo',
+      properties: { score: 7, answers: [1], email: 'bo@shop.example' },
+    }),
+  ];
+  const bodyOf = (receiver: WebhookReceiver, id: string): { data: Record<string, unknown> } | null => {
+    const found = receiver.deliveries.find(({ body }) => body.includes(id));
+    return found === undefined ? null : (JSON.parse(found.body) as { data: Record<string, unknown> });
+  };
+  const [view, quiz] = events();
+  await postEvents(service.ready.edge, serverKey, [view, quiz] as SentEvent[]);
+  await got(crm, quiz?.uuid ?? '', 1);
+  expect(bodyOf(crm, quiz?.uuid ?? '')).toMatchObject({ data: { event: 'quiz_done', properties: { answers: [1] } } });
+  const preview = await until(
+    'the events in the preview',
+    () => settings.run<PreviewItem[]>('destination', 'preview', 'webhook-crm', '--site', siteId, '--rules', file),
+    (items) => items.some(({ event_id }) => event_id === quiz?.uuid),
+    WAIT,
+  );
+  expect(preview.find(({ event_id }) => event_id === view?.uuid)).toMatchObject({ rule: 0, skipped: 'rule' });
+  expect(preview.find(({ event_id }) => event_id === quiz?.uuid)).toMatchObject({
+    ...{ rule: 1, sent_as: 'generate_lead', dropped: ['answers', 'email'] },
+  });
+
+  await settings.run('destination', 'set', 'webhook-crm', '--site', siteId, '--rules', file);
+  const sent = await until(
+    'the rules in force',
+    async () => {
+      const [, next] = events();
+      await postEvents(service.ready.edge, serverKey, [next as SentEvent]);
+      await got(crm, next?.uuid ?? '', 1);
+      return next?.uuid ?? '';
+    },
+    (id) => bodyOf(crm, id)?.data['event'] === 'generate_lead',
+    WAIT,
+  );
+  expect(bodyOf(crm, sent)).toMatchObject({ data: { properties: { score: 7 } } });
+  expect(JSON.stringify(bodyOf(crm, sent))).not.toMatch(/answers|email_sha256/);
+  await got(shop, sent, 1);
+  expect(bodyOf(shop, sent)).toMatchObject({ data: { event: 'quiz_done', properties: { answers: [1] } } });
+
+  const [skipped] = events();
+  await postEvents(service.ready.edge, serverKey, [skipped as SentEvent]);
+  await got(shop, skipped?.uuid ?? '', 1);
+  const { secret } = await settings.run<{ secret: string }>('token', 'create', `reader-${siteId}`);
+  const reader = createControlClient(httpTransport(service.ready.control), secret);
+  await until(
+    'the skip among the outcomes',
+    () => reader.get<{ items: HealthItem[] }>('/delivery-health', { site_id: siteId, destination: 'webhook-crm' }),
+    ({ items }) => (items[0]?.skipped['rule'] ?? 0) === 1,
+    WAIT,
+  );
+  expect(countOf(crm, skipped?.uuid ?? '')).toBe(0);
+  await rm(folder, { recursive: true });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 import { expectDone, installedShop, SECRET, type Shop } from './harness.ts';
 
 const CREATE = ['destination', 'create', 'crm', '--site', 'shop', '--set', 'url=https://a.example/x?a=b'];
@@ -48,6 +48,43 @@ describe('destination create', () => {
     const result = await shop.svc([...CREATE, '--secret', 'token=t']);
     expect(result).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^svc: destination_exists: /) });
   });
+});
+
+describe('the rules of a destination', () => {
+  const RULES = [{ events: ['page_*'], send: false, rename_to: null, drop_properties: [] }];
+
+  it('are set from a file, shown, and removed by an empty list', async () => {
+    const shop = await shopWithCrm();
+    shop.files.set('rules.json', '[{"events":["page_*"],"send":false}]');
+    shop.files.set('none.json', '[]');
+    await expectDone(shop.svc('destination set crm --site shop --rules rules.json'));
+    expect(shop.store.table.destination('shop', 'crm')?.rules).toEqual(RULES);
+    const { stdout } = await shop.svc('destination rules crm --site shop --json');
+    expect(JSON.parse(stdout)).toEqual(RULES);
+    await expectDone(shop.svc('destination set crm --site shop --rules none.json'));
+    expect(shop.store.table.destination('shop', 'crm')?.rules).toEqual([]);
+  });
+
+  it('are refused where the file holds no JSON, or no rules', async () => {
+    const shop = await shopWithCrm();
+    shop.files.set('text.json', 'page_*');
+    shop.files.set('odd.json', '[{"event":"page_view"}]');
+    const text = await shop.svc('destination set crm --site shop --rules text.json');
+    expect(text).toMatchObject({ exitCode: 2, stderr: expect.stringMatching(/^svc: rules_malformed: /) });
+    expect((await shop.svc('destination set crm --site shop --rules odd.json')).exitCode).toBe(2);
+    expect(shop.store.table.destination('shop', 'crm')?.rules ?? []).toEqual([]);
+  });
+});
+
+test('a signing secret is made, stored sealed and shown this once', async () => {
+  const shop = await installedShop();
+  const { exitCode, stdout } = await shop.svc([...CREATE, '--generate', 'token', '--json']);
+  expect(exitCode).toBe(0);
+  const { secret } = JSON.parse(stdout) as { secret: string };
+  expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+  expect(shop.store.table.destination('shop', 'crm')?.secrets).toEqual({ token: sealedFor('token', secret) });
+  const { stdout: listed } = await shop.svc('destination list --json');
+  expect(listed).not.toContain(secret);
 });
 
 describe('destination set', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { DESTINATIONS_OF_A_KIND_MAX } from '#pipelines/delivery/destination_id.ts';
 import { type Answer, type Control, controlWithShop, NOW_MS } from './harness.ts';
 
@@ -7,6 +8,12 @@ const base = 'sites/shop/destinations';
 const sealedFor = (field: string, value: string): string =>
   `k1.${'A'.repeat(16)}.${Buffer.from(`shop/crm/${field}/${value}`).toString('base64url')}`;
 const created = { name: 'crm', settings: { url: 'https://a.example' }, secrets: { token: SECRET } };
+const ROW = {
+  ...{ event_id: 'e1', event: 'page_view', received: 1, happened: 1, mode: 'online', action_source: 'website' },
+  ...{ city: '', state: '', zip: '', country: '', client_ip: '', client_user_agent: '' },
+  ...{ email: 1, phone: 0, first_name: 0, last_name: 0, external_id: 0 },
+  ...{ value: null, currency: '', order_id: '', properties: '{}' },
+};
 const stored = (world: Control) => world.journal.view().table.destination('shop', 'crm');
 
 async function withCrm(): Promise<{ world: Control; answer: Answer }> {
@@ -39,6 +46,75 @@ describe('destinations', () => {
     const { etag: first } = await world.call('GET', `${base}/crm`);
     expect((await world.call('DELETE', `${base}/crm`, { ifMatch: first })).status).toBe(200);
     expect((await world.call('GET', `${base}/crm-2`)).status).toBe(200);
+  });
+
+  it('have what waits tried again on request, with nothing else changed', async () => {
+    const { world, answer } = await withCrm();
+    const before = stored(world);
+    const retried = await world.call('POST', `${base}/crm/retry`, { body: {} });
+    expect(retried).toMatchObject({ status: 200, body: { settings: answer.body.settings, enabled: true } });
+    expect(stored(world)).toEqual({ ...before, retry_at: NOW_MS });
+    expect((await world.call('POST', `${base}/meta/retry`, { body: {} })).status).toBe(404);
+  });
+
+  it('have rules, which are kept in their order, with what was left out, and replaced as a whole', async () => {
+    const { world, answer } = await withCrm();
+    expect(answer.body.rules).toEqual([]);
+    const rules = [
+      { events: ['page_*'], send: false },
+      { rename_to: 'lead', drop_properties: ['email'] },
+    ];
+    const whole = [
+      { events: ['page_*'], send: false, rename_to: null, drop_properties: [] },
+      { events: [], send: true, rename_to: 'lead', drop_properties: ['email'] },
+    ];
+    const changed = await world.call('PATCH', `${base}/crm`, { body: { rules }, ifMatch: answer.etag });
+    expect(changed).toMatchObject({ status: 200, body: { rules: whole } });
+    const off = await world.call('PATCH', `${base}/crm`, { body: { enabled: false }, ifMatch: changed.etag });
+    expect(off.body.rules).toEqual(whole);
+    const audits = world.journal.records.map(({ setting }) => setting?.audit?.after ?? '');
+    expect(audits.some((after) => after.includes('drop_properties'))).toBe(true);
+    const stale = await world.call('PATCH', `${base}/crm`, { body: { rules: [] }, ifMatch: changed.etag });
+    expect([stale.status, stored(world)?.rules?.length]).toEqual([412, 2]);
+  });
+
+  it.each([
+    [{ rules: Array(51).fill({}) }],
+    [{ rules: [{ events: Array(51).fill('a') }] }],
+    [{ rules: [{ events: ['a'.repeat(101)] }] }],
+    [{ rules: [{ events: [''] }] }],
+    [{ rules: [{ rename_to: 'two\nlines' }] }],
+    [{ rules: [{ rename_to: 'ada@shop.example' }] }],
+    [{ rules: [{ drop: ['email'] }] }],
+  ])('refuse %j', async (body) => {
+    const { world } = await withCrm();
+    expect((await world.call('PATCH', `${base}/crm`, { body, ifMatch: '*' })).status).toBe(400);
+    expect((await world.call('POST', `${base}/crm/rules/preview`, { body })).status).toBe(400);
+  });
+
+  it('show what rules would make of the newest events, of more than an hour where that has few, and change nothing', async () => {
+    const asked: Statement[] = [];
+    const world = await controlWithShop(async (statement) => {
+      asked.push(statement);
+      return [ROW, { ...ROW, event_id: 'e2', event: 'quiz_done', properties: '{"score":1,"answers":2}' }];
+    });
+    await world.call('POST', base, { body: created });
+    const rules = [
+      { events: ['page_*'], send: false },
+      { events: ['quiz_*'], rename_to: 'lead', drop_properties: ['answers', 'email'] },
+    ];
+    const { body } = await world.call('POST', `${base}/crm/rules/preview`, { body: { rules } });
+    expect(body.items).toEqual([
+      ...[{ event_id: 'e1', event: 'page_view', received_at: 1, rule: 0, sent_as: null, skipped: 'rule', dropped: [] }],
+      ...[{ event_id: 'e2', event: 'quiz_done', received_at: 1, rule: 1, sent_as: 'lead', skipped: '' }].map((one) => ({
+        ...one,
+        dropped: ['answers', 'email'],
+      })),
+    ]);
+    expect(asked.length).toBe(2);
+    expect(stored(world)?.rules ?? []).toEqual([]);
+    const none = await world.call('POST', `${base}/crm-2/rules/preview`, { body: { rules } });
+    expect(none).toMatchObject({ status: 404, body: { error: { code: 'destination_unknown' } } });
   });
 
   it('keep what is not named, replace what is, and remove what is null', async () => {

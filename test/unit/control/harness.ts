@@ -418,7 +418,7 @@ const crm: Adapter = {
   anonymousEvents: 'send',
   advertising: 'none',
   limits: unused,
-  ageMaxMs: unused,
+  ageMaxMs: () => null,
   map: unused,
   overheadBytes: unused,
   request: unused,

@@ -12,7 +12,7 @@ const WRITING =
   removeLoaderPrefix createEventDefinition replaceEventDefinition deleteEventDefinition createSurvey replaceSurvey deleteSurvey
   createPromo replacePromo deletePromo createForm replaceForm deleteForm createQuestion replaceQuestion deleteQuestion
   createBoard replaceBoard deleteBoard issueKey changeKey revokeKey rotateKey createReplay changeReplay createDestination
-  changeDestination deleteDestination testDestination resendDeadLetters resolveDeadLetters reopenDeadLetters createUser
+  changeDestination retryDestination deleteDestination testDestination resendDeadLetters resolveDeadLetters reopenDeadLetters createUser
   changeUser endUserSessions inviteUser issueToken revokeToken makeAnalyst`.split(/\s+/);
 
 /** These look first whether there is what they are about. */

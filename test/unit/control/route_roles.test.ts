@@ -38,8 +38,8 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', OPERATORS, 'getKey getReplay createReplay changeReplay'],
   ['site', MANAGERS, 'issueKey changeKey revokeKey rotateKey'],
   ['anywhere', NOT_VIEWERS, 'listDestinations getDeliveryHealth'],
-  ['site', NOT_VIEWERS, 'getDestination listAttempts'],
-  ['site', OPERATORS, 'createDestination changeDestination deleteDestination testDestination'],
+  ['site', NOT_VIEWERS, 'getDestination listAttempts previewRules'],
+  ['site', OPERATORS, 'createDestination changeDestination retryDestination deleteDestination testDestination'],
   [
     'site',
     EVERY,

@@ -63,7 +63,16 @@ test('only what was changed is sent; an emptied setting is removed, and an empty
 });
 
 test('a destination that is switched off is off whatever its health, and without answer nothing is claimed', () => {
-  const item = { site_id: 's', name: 'meta', kind: 'meta', enabled: true, settings: {}, secrets: [], version: '1' };
+  const item = {
+    site_id: 's',
+    name: 'meta',
+    kind: 'meta',
+    enabled: true,
+    settings: {},
+    secrets: [],
+    rules: [],
+    version: '1',
+  };
   const meta = { ...item, changed_at: 0, changed_by: '' };
   const states = (enabled: boolean, health: [] | 'loading' | null): string[] =>
     destinationRows([{ ...meta, enabled }], [KIND], health).map(({ state }) => state);

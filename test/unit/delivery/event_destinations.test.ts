@@ -35,7 +35,7 @@ function leftOut(integrations: unknown): string[] {
   if (!mapped.ok) throw new Error(mapped.code);
   const entry = { coordinate: null, person: null, event: take(mapped.event, server()) };
   return DESTINATIONS.filter((adapter) => {
-    const result = prepare({ adapter, id: adapter.name, settings: {} }, siteWith(), entry, RECEIVED_AT_MS);
+    const result = prepare({ adapter, id: adapter.name, settings: {}, rules: [] }, siteWith(), entry, RECEIVED_AT_MS);
     return result.kind === 'skip' && result.reason === 'not_in_destinations';
   }).map(({ name }) => name);
 }

@@ -28,6 +28,7 @@ export const answered = (status: number, body: unknown, headers: Record<string, 
 export const metaJob = (changes: Partial<DeliveryJob> = {}): DeliveryJob => ({
   adapter: meta,
   destination: 'meta',
+  rules: [],
   site: siteOf(),
   settings: { pixel_id: '1234567890' },
   secrets: { access_token: 'token-1' },

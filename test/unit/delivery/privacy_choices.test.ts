@@ -117,7 +117,7 @@ test.each([
 test('what the edge stored decides, and not what the properties say again', () => {
   const consent = consentState(readConsent({ consent: 'denied' }), null);
   const prepared = (changes: EntryChanges) =>
-    prepare({ adapter: meta as Adapter, id: 'meta', settings: {} }, siteOf(), entryOf(changes), NOW_MS);
+    prepare({ adapter: meta as Adapter, id: 'meta', settings: {}, rules: [] }, siteOf(), entryOf(changes), NOW_MS);
   const skipped = (reason: string) => ({ kind: 'skip', reason });
   expect(prepared({ consent, properties: { consent: 'granted' } })).toEqual(skipped('consent_denied'));
   const byDefault = consentState(readConsent({}), false);

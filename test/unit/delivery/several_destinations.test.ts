@@ -4,7 +4,8 @@ import { aimOf, fieldsOfAim, pollRetryTopic } from '#pipelines/delivery/retry_to
 import { NOW_MS } from './entries.ts';
 import { SECOND_MS, webhookWorld } from './webhook_world.ts';
 
-const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
 
 test('an id says its kind, and the first of a kind is told by its site alone', () => {
   expect(['meta', 'meta-eu', 'meta-eu-2'].map(kindOfDestination)).toEqual(['meta', 'meta', 'meta']);
@@ -41,6 +42,10 @@ test('of two webhooks of a site each gets every event once, and one that is down
   expect(new Set(world.jobs.map(({ further }) => further?.destination))).toEqual(new Set(['webhook-crm']));
 
   isCrmDown = false;
+  // As somebody asks for it to be tried again, which is a change of its settings.
+  world.put('shop', 'https://crm.example/in', 'webhook-crm');
+  await world.run(world.time.nowMs + MINUTE_MS);
+  expect(countOf('crm')).toBeGreaterThan(10);
   await world.run(world.time.nowMs + HOUR_MS);
   expect([countOf('shop'), countOf('crm')]).toEqual([20, 20]);
   expect(new Set(world.delivered.values())).toEqual(new Set([1]));

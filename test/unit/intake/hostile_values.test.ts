@@ -118,7 +118,7 @@ test.each(DESTINATIONS.map((adapter) => [adapter.name, adapter] as const))('no v
   const settings = adapter.name === 'ga4' ? SETTINGS : { ...SETTINGS, event_names: 'purchase=111' };
   const prepared = (properties: object): string => {
     const entry = entryOf({ properties: { ...properties }, identifiers: { email: 'a'.repeat(64) } });
-    const result = prepare({ adapter, id: adapter.name, settings }, siteOf(), entry, NOW_MS);
+    const result = prepare({ adapter, id: adapter.name, settings, rules: [] }, siteOf(), entry, NOW_MS);
     return result.kind === 'mapped' ? JSON.stringify(result.form) && result.kind : result.reason;
   };
   expect(prepared(PROPERTIES)).toBe('mapped');

@@ -41,7 +41,7 @@ export function withDestinations(api: StubApi): StubApi {
       secrets: name === 'webhook' ? ['secret'] : ['access_token'],
     },
     ...{ settings: name === 'webhook' ? { url: 'https://hooks.shop.example/in' } : { pixel_id: '1234567890' } },
-    ...META,
+    ...{ rules: [], ...META },
   }));
   const failed = { failed_at: Date.now() - 30_000, failed_reason: 'http_503' };
   return api

@@ -117,7 +117,7 @@ describe('the edge’s own rules', () => {
       .filter(
         (event) =>
           (prepare(
-            { adapter: meta, id: 'meta', settings },
+            { adapter: meta, id: 'meta', settings, rules: [] },
             SITES[slot],
             { coordinate: null, person: null, event },
             ENDS_AT,

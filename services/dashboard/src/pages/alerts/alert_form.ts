@@ -12,6 +12,7 @@ import {
 } from '#pipelines/alerts/alert_kinds.ts';
 import type { AlertItem } from '#services/control_api/alerts.ts';
 import { idNamed } from '../../questions/saved.ts';
+import { namesIn } from '../destinations/rule_drafts.ts';
 
 export interface ChannelDraft {
   id: string;
@@ -160,15 +161,6 @@ function plainQuestion(question: Alert['question']): { events: string[]; measure
   if (Object.keys(rest).length > 0 || (of !== 'events' && of !== 'persons')) return null;
   return { events, measure: of };
 }
-
-const namesIn = (text: string): string[] => [
-  ...new Set(
-    text
-      .split(',')
-      .map((name) => name.trim())
-      .filter(Boolean),
-  ),
-];
 
 /** A number as it was typed; what is none is left to the service to refuse. */
 const numberOf = (text: string): number => (text.trim() === '' ? Number.NaN : Number(text));

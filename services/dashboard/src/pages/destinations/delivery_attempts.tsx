@@ -178,3 +178,19 @@ export const replayAddress = (siteId: string, name: string): string =>
 
 export const deadLettersAddress = (siteId: string, name: string): string =>
   addressOf('/dead-letters', new URLSearchParams({ period: '24h', site: siteId, destination: name }));
+
+/** What reasons of skips say. */
+export const WHY_SKIPPED: Readonly<Record<string, string>> = {
+  rule: 'a rule of this destination',
+  not_in_destinations: 'excluded by the event or its definition',
+  anonymous_site: 'the site was in offline mode',
+  too_old: 'too old for the platform',
+  destination_disabled: 'the destination was disabled before the retry',
+  no_destination: 'the destination was removed before the retry',
+  consent_denied: 'the visitor did not consent',
+  consent_denied_by_default: 'consent was not stated, and is denied by default',
+  gpc: 'the browser opted out (Global Privacy Control)',
+  insufficient_user_data: 'no data to match a person by',
+  no_platform_event: 'the platform has no matching event',
+  routed_in_browser: 'sent by the browser',
+};

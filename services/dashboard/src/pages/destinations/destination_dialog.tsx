@@ -1,7 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { RETRY_DELAYS } from '#pipelines/delivery/retry_topics.ts';
+import { randomSigningSecret } from '#pipelines/settings/secrets.ts';
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import { type ApiError, type ApiResult, request } from '../../api/request.ts';
+import { useMutation } from '../../api/use_answer.ts';
 import { ConflictDialog, EditForm, RemoveButton, useEditForm, useSave } from '../../editing/editing.tsx';
 import { ago, dateTime, events, number, span } from '../../format.ts';
 import { currentLocation, setQuery } from '../../router.ts';
@@ -18,16 +20,19 @@ import {
   destinationPath,
   replayAddress,
   SendTest,
+  WHY_SKIPPED,
 } from './delivery_attempts.tsx';
 import { adviceFor, failedText, STATES, skippedTotal, stateSentence } from './destination_rows.ts';
+import { RulesForm } from './rules_form.tsx';
 import { changeOf, type Draft, draftOf, type Kind, type SettingField, settingFields } from './setting_form.ts';
 
 export function DestinationDialog(props: DestinationDialogProps) {
   const { row, onClose } = props;
   const view = currentLocation.value.query.get('view') ?? 'health';
   const [isUnsaved, setUnsaved] = useState(false);
+  const [hasUnsavedRules, setUnsavedRules] = useState(false);
   return (
-    <Dialog title={row.title} kind="side" isChanged={isUnsaved} onClose={onClose}>
+    <Dialog title={row.title} kind="side" isChanged={isUnsaved || hasUnsavedRules} onClose={onClose}>
       <div class="stack">
         <p class="row">
           <StateBadge of={STATES[row.state]} />
@@ -50,11 +55,15 @@ export function DestinationDialog(props: DestinationDialogProps) {
                   <SettingsForm {...props} kind={props.kind} onUnsaved={setUnsaved} />
                 ),
             },
+            {
+              ...{ id: 'rules', label: 'Rules', keeps: true },
+              content: () => <RulesForm {...props} onUnsaved={setUnsavedRules} />,
+            },
             ...(props.mayChange
               ? [
                   {
                     ...{ id: 'test', label: 'Test event', keeps: true },
-                    content: () => <SendTest {...props} isUnsaved={isUnsaved} />,
+                    content: () => <SendTest {...props} isUnsaved={isUnsaved || hasUnsavedRules} />,
                   },
                 ]
               : []),
@@ -174,7 +183,29 @@ function waitingText(waiting: number, waitsForSettings: boolean): string {
     : `${events(waiting)}, retried automatically ${WAITS} after the last attempt`;
 }
 
-function DestinationHealth({ siteId, row }: DestinationDialogProps) {
+/** What waits is tried again by itself; whoever has repaired the destination need not wait for that. */
+function RetryNow({ siteId, row, onChanged }: Pick<DestinationDialogProps, 'siteId' | 'row' | 'onChanged'>) {
+  const action = useMutation();
+  const path = `${destinationPath(siteId, row.item.name)}/retry`;
+  const retry = () =>
+    action.run(
+      () => request<DestinationItem>('POST', path, { body: {} }),
+      () => {
+        toast('What waits is being sent; it takes up to a few minutes');
+        onChanged();
+      },
+    );
+  return (
+    <div class="stack-small">
+      <p>
+        <Button label="Retry now" disabled={action.isBusy} onClick={retry} />
+      </p>
+      <FailureNote failure={action.failure} />
+    </div>
+  );
+}
+
+function DestinationHealth({ siteId, row, mayChange, onChanged }: DestinationDialogProps) {
   const { health, lacks, state, item } = row;
   if (health === null) return <p class="muted">{STATES[lacks].sentence}</p>;
   const isWrong = state === 'failing' || state === 'waits_for_settings';
@@ -207,6 +238,7 @@ function DestinationHealth({ siteId, row }: DestinationDialogProps) {
           ],
         ]}
       />
+      {mayChange && item.enabled && health.waiting > 0 && <RetryNow {...{ siteId, row, onChanged }} />}
       <Skipped skipped={health.skipped} total={skippedTotal(health)} />
     </div>
   );
@@ -227,20 +259,6 @@ const percentiles = ({ p50, p99 }: HealthItem['took_ms']): string =>
   `Median ${span(p50)}, 99th percentile ${span(p99)}`;
 
 const moment = (ms: number): string => `${ago(ms, Date.now())} (${dateTime(ms)})`;
-
-const WHY_SKIPPED: Readonly<Record<string, string>> = {
-  not_in_destinations: 'excluded by the event or its definition',
-  anonymous_site: 'the site was in offline mode',
-  too_old: 'too old for the platform',
-  destination_disabled: 'the destination was disabled before the retry',
-  no_destination: 'the destination was removed before the retry',
-  consent_denied: 'the visitor did not consent',
-  consent_denied_by_default: 'consent was not stated, and is denied by default',
-  gpc: 'the browser opted out (Global Privacy Control)',
-  insufficient_user_data: 'no data to match a person by',
-  no_platform_event: 'the platform has no matching event',
-  routed_in_browser: 'sent by the browser',
-};
 
 function Skipped({ skipped, total }: { skipped: Readonly<Record<string, number>>; total: number }) {
   if (total === 0) return null;
@@ -329,15 +347,13 @@ function OneField(props: Omit<SettingFieldsProps, 'fields'> & { field: SettingFi
     <div class="stack-small">
       {text}
       <p class="row">
-        <Button kind="small" label="Generate secret" onClick={() => common.onValue(newSigningSecret())} />
+        <Button
+          kind="small"
+          label="Generate secret"
+          onClick={() => common.onValue(randomSigningSecret((bytes) => crypto.getRandomValues(new Uint8Array(bytes))))}
+        />
         {common.value !== '' && <CopyButton text={common.value} what="signing secret" />}
       </p>
     </div>
   );
-}
-
-/** A secret of Standard Webhooks: `whsec_` and the base64 of 32 random bytes. */
-function newSigningSecret(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(32));
-  return `whsec_${btoa(String.fromCharCode(...bytes))}`;
 }

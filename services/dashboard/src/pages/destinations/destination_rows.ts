@@ -1,7 +1,9 @@
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import { events, number } from '../../format.ts';
 import type { StateLook } from '../../ui/panel.tsx';
 import type { Kind } from './setting_form.ts';
+import { undeliveredSentences } from './undelivered.ts';
 
 /** A destination of a site, with its kind and how it did in the last 24 hours, as far as both are known. */
 export interface DestinationRow {
@@ -17,7 +19,8 @@ type Lack = 'loading' | 'unknown' | 'idle';
 type ShownState = HealthItem['state'] | 'off' | Lack;
 
 /** The platform, and the name behind it where it is not the first of its kind. */
-function titleOf({ name, kind }: DestinationItem, kinds: readonly Kind[]): string {
+export function destinationTitle(name: string, kinds: readonly Kind[]): string {
+  const kind = kindOfDestination(name);
   const title = kinds.find((one) => one.name === kind)?.title ?? kind;
   return name === kind ? title : `${title} (${name.slice(kind.length + 1)})`;
 }
@@ -34,7 +37,7 @@ export function destinationRows(
     const found = known?.find(({ destination }) => destination === item.name) ?? null;
     return {
       item,
-      title: titleOf(item, kinds),
+      title: destinationTitle(item.name, kinds),
       health: found,
       lacks,
       state: item.enabled ? (found?.state ?? lacks) : 'off',
@@ -69,18 +72,6 @@ export function stateSentence({ state, health }: Pick<DestinationRow, 'state' | 
   const { sentence } = STATES[state];
   const isKnown = health !== null && (state === 'failing' || state === 'waits_for_settings');
   return isKnown ? [sentence, ...undeliveredSentences(health)].join(' ') : sentence;
-}
-
-/** What becomes of events that were not delivered; nothing where there are none. */
-export function undeliveredSentences(health: Pick<HealthItem, 'state' | 'waiting' | 'failed'>): string[] {
-  const { state, waiting, failed } = health;
-  const then = state === 'waits_for_settings' ? 'sent after that' : 'retried';
-  return [
-    ...(waiting > 0
-      ? [`${events(waiting)} ${waiting === 1 ? 'is' : 'are'} waiting, to be ${then} automatically.`]
-      : []),
-    ...(failed > 0 ? [`${events(failed)} failed permanently: replay them once the cause is fixed.`] : []),
-  ];
 }
 
 /** How many events failed for good, and whether all that did were put right. */

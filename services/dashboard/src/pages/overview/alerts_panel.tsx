@@ -11,7 +11,7 @@ import { Icon } from '../../ui/button.tsx';
 import { Loading, Panel } from '../../ui/panel.tsx';
 import { type AllowanceState, GRACE, monthOutlook } from '../account/usage_lines.ts';
 import { isOpen, openDeadLettersQuery } from '../dead_letters/dead_letter_groups.ts';
-import { undeliveredSentences } from '../destinations/destination_rows.ts';
+import { undeliveredSentences } from '../destinations/undelivered.ts';
 import { dayQuestion, EVERY_MS } from './overview_questions.ts';
 
 interface AlertsPanelProps {

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import type { DestinationItem } from '#services/control_api/destinations.ts';
 import type { ReplayItem } from '#services/control_api/redelivery.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { apiPath, request } from '../../api/request.ts';
@@ -21,6 +22,7 @@ import {
   textFields,
 } from '../../ui/form_fields.tsx';
 import { Facts, FailureNote, Panel, StateBadge } from '../../ui/panel.tsx';
+import { destinationTitle } from '../destinations/destination_rows.ts';
 import type { Kind } from '../destinations/setting_form.ts';
 import * as replays from './replay_sentences.ts';
 import { isOver, shareDone, shownState } from './replay_sentences.ts';
@@ -41,7 +43,10 @@ export default function ReplaysPage() {
   const { query } = currentLocation.value;
   const mayChange = mayAt('replays.change', null);
   const chosen = asked.value?.items.find(({ replay_id }) => replay_id === query.get('replay'));
-  const titleOf = (name: string): string => kinds.value?.items.find((kind) => kind.name === name)?.title ?? name;
+  const isNew = query.get('new') !== null && mayChange;
+  const others = useList<DestinationItem>(isNew ? '/v1/admin/destinations' : null);
+  const titleOf = (name: string): string => destinationTitle(name, kinds.value?.items ?? []);
+  const names = new Set([...(kinds.value?.items ?? []), ...(others.value?.items ?? [])].map(({ name }) => name));
   return (
     <div class="stack">
       <Panel
@@ -71,9 +76,9 @@ export default function ReplaysPage() {
           onClose={() => setQuery({ replay: null }, 'push')}
         />
       )}
-      {query.get('new') !== null && mayChange && kinds.value !== null && (
+      {isNew && kinds.value !== null && (
         <NewReplay
-          kinds={kinds.value.items}
+          options={[...names].map((value) => ({ value, label: titleOf(value) }))}
           onStarted={(id) => {
             asked.again();
             setQuery({ ...NEW, replay: id });
@@ -113,7 +118,8 @@ function Progress({ replay }: { replay: ReplayItem }) {
 }
 
 interface NewReplayProps {
-  kinds: readonly Kind[];
+  /** Ids of destinations, and how they are called. */
+  options: readonly { value: string; label: string }[];
   onStarted(replayId: string): void;
   onClose(): void;
 }
@@ -126,8 +132,8 @@ interface Counted {
 
 const COUNTING_EVERY_MS = 700;
 
-function NewReplay({ kinds, onStarted, onClose }: NewReplayProps) {
-  const [offered] = useState<replays.ReplayDraft>(() => draftIn(currentLocation.value.query, kinds));
+function NewReplay({ options, onStarted, onClose }: NewReplayProps) {
+  const [offered] = useState<replays.ReplayDraft>(() => draftIn(currentLocation.value.query, options));
   const [draft, setDraft] = useState(offered);
   const [counted, setCounted] = useState<Counted | null>(null);
   const action = useMutation();
@@ -145,7 +151,7 @@ function NewReplay({ kinds, onStarted, onClose }: NewReplayProps) {
   return (
     <Dialog title="New replay" isChanged={!isSame(draft, offered)} onClose={onClose}>
       <form class="stack" onSubmit={submitHandler(count)}>
-        <DraftFields draft={draft} kinds={kinds} failure={action.failure} onDraft={change} />
+        <DraftFields draft={draft} options={options} failure={action.failure} onDraft={change} />
         <FailureNote failure={action.failure} />
         {counted === null ? (
           <FormActions
@@ -161,8 +167,8 @@ function NewReplay({ kinds, onStarted, onClose }: NewReplayProps) {
   );
 }
 
-const draftIn = (query: URLSearchParams, kinds: readonly Kind[]): replays.ReplayDraft => ({
-  destination: query.get('destination') ?? kinds[0]?.name ?? '',
+const draftIn = (query: URLSearchParams, options: NewReplayProps['options']): replays.ReplayDraft => ({
+  destination: query.get('destination') ?? options[0]?.value ?? '',
   site: query.get('site') ?? usualSite(),
   ...replays.rangeOfSource(query.get('source') === 'dead_letters' ? 'dead_letters' : 'events'),
   ...{ from: '', to: '', rate: '', force: false },
@@ -182,18 +188,16 @@ function isRange(draft: replays.ReplayDraft): boolean {
 
 const replayedSites = (): SiteItem[] => (sites.value ?? []).filter(({ site_id }) => mayAt('replays.change', site_id));
 
-function DraftFields({ draft, kinds, failure, onDraft }: DraftProps<replays.ReplayDraft> & { kinds: readonly Kind[] }) {
+type DraftFieldsProps = DraftProps<replays.ReplayDraft> & Pick<NewReplayProps, 'options'>;
+
+function DraftFields({ draft, options, failure, onDraft }: DraftFieldsProps) {
   const allSites = mayEverywhere('replays.change') ? [{ value: '', label: 'All sites that have it' }] : [];
   const field = textFields(draft, (change) => onDraft({ ...draft, ...change }), failure);
   const problems = replays.rangeProblems(draft, Date.now());
   return (
     <>
       <div class="form-row">
-        <SelectField
-          label="Destination"
-          options={kinds.map(({ name, title }) => ({ value: name, label: title }))}
-          {...field('destination')}
-        />
+        <SelectField label="Destination" options={options} {...field('destination')} />
         <SelectField
           label="Site"
           options={[...allSites, ...replayedSites().map(({ site_id }) => ({ value: site_id, label: site_id }))]}
@@ -247,7 +251,7 @@ function DraftFields({ draft, kinds, failure, onDraft }: DraftProps<replays.Repl
   );
 }
 
-function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewReplayProps, 'kinds'>) {
+function Found({ counted, onStarted, onClose }: { counted: Counted } & Omit<NewReplayProps, 'options'>) {
   const asked = useGet<ReplayItem>(replayPath(counted.id), {}, (found) =>
     found !== null && replays.isOver(found) ? null : COUNTING_EVERY_MS,
   );
