@@ -1,7 +1,6 @@
 // Spans of requests. What a caller says of traces is not heard: anybody can call.
 import type { HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
-import { createSampling } from '#infra/tracing/sampling.ts';
-import type { OpenSpan, Tracer } from '#infra/tracing/tracer.ts';
+import { createSampling, type OpenSpan, type Tracer } from '#infra/tracing/tracer.ts';
 
 const SERVER_ERROR = 500;
 

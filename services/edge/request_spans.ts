@@ -1,8 +1,7 @@
 // Spans of requests whose caller is known, and of what they produce.
 import type { HttpReply, HttpRequestIn } from '#infra/http/http_server.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { createSampling } from '#infra/tracing/sampling.ts';
-import type { OpenSpan, Tracer } from '#infra/tracing/tracer.ts';
+import { createSampling, type OpenSpan, type Tracer } from '#infra/tracing/tracer.ts';
 import { requestTraceHeaders } from '#schemas/trace_context.ts';
 import type { IngestCaller } from './ingest_service.ts';
 

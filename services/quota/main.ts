@@ -13,8 +13,13 @@ import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { DeadLetter, QuotaCounts, QuotaUsage } from '#schemas/records.ts';
 import { openProducer, openRedis, openSettings, type Runtime } from '#services/stage/runtime.ts';
 import { consumerOptions, runStage } from '#services/stage/stage.ts';
-import { openPartitions, type Partitions } from './partitions.ts';
-import { createQuotaMetrics, createSettlement, type QuotaMetrics } from './settlement.ts';
+import {
+  createQuotaMetrics,
+  createSettlement,
+  openPartitions,
+  type Partitions,
+  type QuotaMetrics,
+} from './settlement.ts';
 
 /** Nothing waits for a settlement: what an edge reserved counts against the month until it is settled. */
 const LINGER_MS = 1_000;

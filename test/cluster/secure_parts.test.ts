@@ -18,8 +18,7 @@ import {
   LOCAL_PROCESS_USERS,
   listenersPath,
 } from '#services/local/parts/clickhouse/users.ts';
-import type { JavaProgram } from '#services/local/parts/java.ts';
-import { planKafka } from '#services/local/parts/kafka.ts';
+import { type JavaProgram, planKafka } from '#services/local/parts/kafka.ts';
 import { choosePorts, LocalPart } from '#services/local/parts/part.ts';
 import { installParts, type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { planRedis } from '#services/local/parts/redis.ts';

@@ -1,7 +1,12 @@
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureFolder, whileLocked } from '#services/local/parts/folder_lock.ts';
-import { findOnPath, isExecutable, unpackDebianPackages } from '#services/local/parts/tools.ts';
+import {
+  ensureFolder,
+  findOnPath,
+  isExecutable,
+  unpackDebianPackages,
+  whileLocked,
+} from '#services/local/parts/tools.ts';
 
 const PARTS = fileURLToPath(new URL('../../.local/parts', import.meta.url));
 const PROGRAM = 'usr/bin/caddy';

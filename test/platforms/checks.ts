@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isRecord } from '#services/local/platforms/acceptance_ledger.ts';
+import { isRecord } from '#services/local/platforms/standin.ts';
 
 /** What a value must be, by the words of a platform's page. */
 export type Check = (value: unknown) => boolean;

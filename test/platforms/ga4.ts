@@ -4,7 +4,7 @@ import {
   type PlatformRequest,
   readJson,
   textOf,
-} from '#services/local/platforms/acceptance_ledger.ts';
+} from '#services/local/platforms/standin.ts';
 import {
   type Check,
   fieldFault,

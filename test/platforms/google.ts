@@ -1,12 +1,12 @@
 import { createPublicKey, createVerify } from 'node:crypto';
+import { isCurrency } from '#services/local/platforms/meta.ts';
 import {
   isRecord,
   type PlatformAnswer,
   type PlatformRequest,
+  type PlatformStandin,
   readJson,
-} from '#services/local/platforms/acceptance_ledger.ts';
-import { isCurrency } from '#services/local/platforms/meta.ts';
-import type { PlatformStandin } from '#services/local/platforms/standin.ts';
+} from '#services/local/platforms/standin.ts';
 import {
   type Check,
   fieldFault,

@@ -2,10 +2,11 @@ import {
   isRecord,
   type PlatformAnswer,
   type PlatformRequest,
+  type PlatformStandin,
   readJson,
+  type StandinOptions,
   textOf,
-} from '#services/local/platforms/acceptance_ledger.ts';
-import type { PlatformStandin, StandinOptions } from '#services/local/platforms/standin.ts';
+} from '#services/local/platforms/standin.ts';
 
 /** A request as a JSON platform sees it. */
 export interface JsonRequest {

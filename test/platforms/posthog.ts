@@ -1,4 +1,4 @@
-import { isRecord, textOf } from '#services/local/platforms/acceptance_ledger.ts';
+import { isRecord, textOf } from '#services/local/platforms/standin.ts';
 import { fieldFault, isText, missingFault } from './checks.ts';
 import { jsonAnswer, jsonStandin, type Problem } from './json_platform.ts';
 

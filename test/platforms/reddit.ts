@@ -1,5 +1,5 @@
-import { isRecord, textOf } from '#services/local/platforms/acceptance_ledger.ts';
 import { isCurrency } from '#services/local/platforms/meta.ts';
+import { isRecord, textOf } from '#services/local/platforms/standin.ts';
 import {
   type Check,
   fieldFault,

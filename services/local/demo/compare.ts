@@ -5,11 +5,11 @@ import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { ControlClient } from '#services/control_api/client.ts';
 import { renderNumber, renderTable } from '#services/stage/terminal.ts';
-import type { LedgerEntry, LedgerPage } from '../platforms/acceptance_ledger.ts';
+import type { LedgerEntry, LedgerPage } from '../platforms/standin.ts';
 import { DemoError } from './config.ts';
 import type { RequestOutcome } from './send_requests.ts';
-import { FUNNEL_STEPS, FUNNEL_WINDOW_MS, type Ledger } from './world/day_ledger.ts';
 import { SITE_SLOTS, type SiteSlot, type WorldEvent } from './world/demo_event.ts';
+import { FUNNEL_STEPS, FUNNEL_WINDOW_MS, type Ledger } from './world/demo_world.ts';
 
 const PAGE_ENTRIES = 5_000;
 

@@ -13,12 +13,19 @@ import {
   SCRAM_FIRST,
   writeListeners,
 } from './clickhouse/users.ts';
-import { whileLocked } from './folder_lock.ts';
-import { ensureJava, type JavaProgram } from './java.ts';
-import { brokersFormatted, installKafka, installRegistry, type KafkaNode, planKafka, planRegistry } from './kafka.ts';
+import {
+  brokersFormatted,
+  ensureJava,
+  installKafka,
+  installRegistry,
+  type JavaProgram,
+  type KafkaNode,
+  planKafka,
+  planRegistry,
+} from './kafka.ts';
 import { choosePorts, LocalPart, type PartName, type PartPlan, type RunningName } from './part.ts';
 import { installRedis, planRedis } from './redis.ts';
-import { LocalError } from './tools.ts';
+import { LocalError, whileLocked } from './tools.ts';
 
 export type { LocalPart, PartName } from './part.ts';
 

@@ -3,9 +3,9 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { aclFile } from '#infra/rights/process_rights.ts';
 import { credentialsOf, credentialsPath, LOCAL_PROCESS_USERS, SERVICE_USER } from './clickhouse/users.ts';
-import { ensureFolder } from './folder_lock.ts';
 import type { PartPlan } from './part.ts';
 import {
+  ensureFolder,
   findOnPath,
   installWheel,
   isExecutable,

@@ -1,6 +1,13 @@
 import { isIP } from 'node:net';
-import { isRecord, type PlatformAnswer, type PlatformRequest, readJson, textOf } from './acceptance_ledger.ts';
-import type { PlatformStandin, StandinOptions } from './standin.ts';
+import {
+  isRecord,
+  type PlatformAnswer,
+  type PlatformRequest,
+  type PlatformStandin,
+  readJson,
+  type StandinOptions,
+  textOf,
+} from './standin.ts';
 
 /** Meta's deduplication window for event_name and event_id on one pixel. */
 const DEDUPLICATION_MS = 48 * 3_600_000;

@@ -1,6 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { type Acceptance, isRecord, type PlatformAnswer, type PlatformRequest, readJson } from './acceptance_ledger.ts';
-import type { PlatformStandin, StandinOptions } from './standin.ts';
+import {
+  type Acceptance,
+  isRecord,
+  type PlatformAnswer,
+  type PlatformRequest,
+  type PlatformStandin,
+  readJson,
+  type StandinOptions,
+} from './standin.ts';
 
 /** Secret by path; at a path without one, signatures are checked for their form only. */
 export type WebhookSecrets = Readonly<Record<string, string>>;

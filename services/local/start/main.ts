@@ -16,10 +16,10 @@ import { createControlClient, httpTransport } from '#services/control_api/client
 import { provision } from '#services/stage/provision.ts';
 import { localSqlUrl, makeLocalAnalyst } from '../parts/clickhouse/clickhouse.ts';
 import { LOCAL_PROCESS_USERS, loginsOf } from '../parts/clickhouse/users.ts';
-import { acquireLock } from '../parts/folder_lock.ts';
 import { choosePorts } from '../parts/part.ts';
 import { type LocalParts, startParts } from '../parts/parts.ts';
 import { ensureReaper, onParentGone, registerChild } from '../parts/processes.ts';
+import { acquireLock } from '../parts/tools.ts';
 import {
   dataDirectory,
   externalAddresses,

@@ -3,13 +3,14 @@ import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { fileURLToPath } from 'node:url';
 import { createBrotliDecompress } from 'node:zlib';
-import { ensureFolder, whileLocked } from '#services/local/parts/folder_lock.ts';
 import {
+  ensureFolder,
   findOnPath,
   isExecutable,
   runTool,
   unpackDebianPackages,
   unpackedLibraries,
+  whileLocked,
 } from '#services/local/parts/tools.ts';
 import { chromiumChosen } from './config.ts';
 

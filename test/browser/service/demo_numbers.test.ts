@@ -8,8 +8,13 @@ import { createControlClient, httpTransport } from '#services/control_api/client
 import type { AccountItem } from '#services/control_api/sites.ts';
 import { askFunnel, askStored } from '#services/local/demo/compare.ts';
 import { sendAll } from '#services/local/demo/send_requests.ts';
-import { FUNNEL_STEPS, FUNNEL_WINDOW_MS, resolvePeople } from '#services/local/demo/world/day_ledger.ts';
-import { createWorld, type World } from '#services/local/demo/world/demo_world.ts';
+import {
+  createWorld,
+  FUNNEL_STEPS,
+  FUNNEL_WINDOW_MS,
+  resolvePeople,
+  type World,
+} from '#services/local/demo/world/demo_world.ts';
 import { runPrefix } from '#services/local/demo/world/people.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';

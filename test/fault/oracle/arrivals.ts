@@ -1,4 +1,4 @@
-import type { LedgerEntry } from '#services/local/platforms/acceptance_ledger.ts';
+import type { LedgerEntry } from '#services/local/platforms/standin.ts';
 import type { Sent } from '../load/steady.ts';
 import type { Destination, Platforms } from '../world/platforms.ts';
 

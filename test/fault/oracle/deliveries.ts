@@ -1,4 +1,4 @@
-import type { LedgerEntry as Delivered } from '#services/local/platforms/acceptance_ledger.ts';
+import type { LedgerEntry as Delivered } from '#services/local/platforms/standin.ts';
 
 /** What a destination's stand-in accepted for one site. */
 export interface Deliveries {

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ensureFolder, whileLocked } from '#services/local/parts/folder_lock.ts';
+import { ensureFolder, whileLocked } from '#services/local/parts/tools.ts';
 
 /** The sources of a version before this one, in a folder of their own, ready to run. */
 export interface EarlierVersion {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { acquireLock } from '#services/local/parts/folder_lock.ts';
+import { acquireLock } from '#services/local/parts/tools.ts';
 
 let folder: string;
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Logger } from '#infra/log/logger.ts';
 import type { QuotaStore, Settlement } from '#pipelines/quota/settle.ts';
 import { createRawTopicId } from '#services/dedup/records.ts';
-import { createPartitions } from '#services/quota/partitions.ts';
+import { createPartitions } from '#services/quota/settlement.ts';
 
 const batch = (...offsets: number[]) => ({ partition: 2, records: offsets.map((offset) => ({ offset })) });
 

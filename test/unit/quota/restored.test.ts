@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Logger } from '#infra/log/logger.ts';
 import type { QuotaStore } from '#pipelines/quota/settle.ts';
-import { createPartitions, type KnownUsage } from '#services/quota/partitions.ts';
+import { createPartitions, type KnownUsage } from '#services/quota/settlement.ts';
 
 const ACCOUNTS = 60_000;
 

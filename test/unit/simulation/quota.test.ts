@@ -3,7 +3,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import { type AccountMonth, type QuotaStore, type SettledUsage, settlementsOf } from '#pipelines/quota/settle.ts';
 import type { QuotaCounts } from '#schemas/records.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
-import { createPartitions, type KnownUsage, nameOfMonth, type Partitions } from '#services/quota/partitions.ts';
+import { createPartitions, type KnownUsage, nameOfMonth, type Partitions } from '#services/quota/settlement.ts';
 import type { Pause } from './actor.ts';
 import { firstFailure, type Outcome, runChaos } from './chaos.ts';
 import { across, createLog } from './log.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSampling } from '#infra/tracing/sampling.ts';
+import { createSampling } from '#infra/tracing/tracer.ts';
 
 const parent = { traceId: '4bf92f3577b34da6a3ce929d0e0e4736', spanId: '00f067aa0ba902b7' };
 const said = (flags: string): string => `00-${parent.traceId}-${parent.spanId}-${flags}`;

@@ -1,7 +1,6 @@
 import { linkedin } from '#pipelines/delivery/destinations/linkedin/adapter.ts';
-import { isRecord } from '#services/local/platforms/acceptance_ledger.ts';
 import { isCurrency } from '#services/local/platforms/meta.ts';
-import { startPlatform } from '#services/local/platforms/standin.ts';
+import { isRecord, startPlatform } from '#services/local/platforms/standin.ts';
 import type { Subject } from '#test/contract/delivery/subject.ts';
 import {
   type Check,

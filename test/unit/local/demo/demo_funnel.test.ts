@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countSteps, FUNNEL_WINDOW_MS, stepsReached } from '#services/local/demo/world/day_ledger.ts';
+import { countSteps, FUNNEL_WINDOW_MS, stepsReached } from '#services/local/demo/world/demo_world.ts';
 
 const CASES: { title: string; deeds: [name: string, at: number][]; steps: number }[] = [
   { title: 'nothing', deeds: [], steps: 0 },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { resolvePeople } from '#services/local/demo/world/day_ledger.ts';
 import type { WorldEvent } from '#services/local/demo/world/demo_event.ts';
+import { resolvePeople } from '#services/local/demo/world/demo_world.ts';
 
 function told(visitor: string, ...stitches: string[]): WorldEvent {
   return {

@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Acceptance, createLedger } from '#services/local/platforms/acceptance_ledger.ts';
+import { type Acceptance, createLedger } from '#services/local/platforms/standin.ts';
 
 const HOUR_MS = 3_600_000;
 const acceptance = (id: string, at: number): Acceptance => ({
