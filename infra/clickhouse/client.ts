@@ -12,7 +12,7 @@ import {
 } from '@clickhouse/client';
 import { createProbe, type ProbeTimes } from '#infra/concurrency/time_limits.ts';
 import { readClickhouseAddress, readClickhouseLogin } from './address.ts';
-import { ColumnarEvent, EVENT_COLUMNS, nativeBlock } from './event_columns.ts';
+import { ColumnarEvent, EVENT_COLUMNS, nativeBlock } from './inserts/event_columns.ts';
 import { type Asked, connectServers, type Server, type Warehouse, type WatchedServer } from './servers.ts';
 
 export type { Warehouse } from './servers.ts';

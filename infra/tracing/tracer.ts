@@ -1,4 +1,5 @@
-// What traces are to the processes: spans that are started and ended. Null in place of a tracer: nothing is traced.
+// What traces are to the processes: spans that are started and ended. Null in place of a tracer: nothing is traced. Of requests are
+// traced a share of all, and those of trusted callers who trace them already, up to a rate.
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { readTraceparent, type TraceContext } from '#schemas/trace_context.ts';
 

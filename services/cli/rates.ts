@@ -1,7 +1,7 @@
 // Rates of currencies: loaded from a file, shown and taken back.
 
 import { type Rate, RateFileError, readRates } from '#pipelines/analytics/revenue/rates.ts';
-import { RATES_MAX, type RatesItem } from '#services/control_api/rates.ts';
+import { RATES_MAX, type RatesItem } from '#services/control_api/queries.ts';
 import { type Commands, done, requiredOption, send, show, table, UsageError } from './command.ts';
 import { readText } from './read.ts';
 

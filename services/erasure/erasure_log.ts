@@ -1,8 +1,7 @@
 // How far erasures are, as their topic has it: what it takes to carry them on, and to write down each step.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { PersonEraser } from '#infra/clickhouse/erasure/erase_persons.ts';
-import type { SiteEraser } from '#infra/clickhouse/erasure/erase_site.ts';
+import type { PersonEraser, SiteEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
 import type { UnseenPersons } from '#infra/clickhouse/erasure/unseen_persons.ts';
 import { failpoint } from '#infra/failpoint.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';

@@ -1,7 +1,7 @@
 // Carries out erasures, on one leader at a time: what is under way goes on where it was, whoever was killed.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ErasedSubject } from '#infra/clickhouse/erasure/erase_persons.ts';
+import type { ErasedSubject } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { failpoint } from '#infra/failpoint.ts';
 import { openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';

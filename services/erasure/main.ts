@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createWarehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
-import { createPersonEraser } from '#infra/clickhouse/erasure/erase_persons.ts';
-import { createSiteEraser } from '#infra/clickhouse/erasure/erase_site.ts';
+import { createPersonEraser, createSiteEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { createUnseenPersons } from '#infra/clickhouse/erasure/unseen_persons.ts';
 import { erasureConfig } from '#infra/config/stage_config.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';

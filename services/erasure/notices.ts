@@ -1,6 +1,6 @@
 // Tells destinations of erased persons, and writes down what came of it.
 
-import type { SentToDestination } from '#infra/clickhouse/erasure/erase_persons.ts';
+import type { SentToDestination } from '#infra/clickhouse/erasure/erase_rows.ts';
 import type { Egress } from '#infra/egress/send.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type KeyRing, openDestinationSecrets, type RecordSeal } from '#infra/secrets/seal.ts';

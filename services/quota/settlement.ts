@@ -1,4 +1,5 @@
-// Partitions being settled: opened from usage records, restored where Redis has lost them.
+// Settles the counts of accepted events into months, and writes them as usage records; partitions are opened from these, and restored
+// where Redis has lost them.
 
 import { randomUUID } from 'node:crypto';
 import { createMutex, type Mutex } from '#infra/concurrency/gates.ts';

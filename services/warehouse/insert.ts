@@ -1,13 +1,17 @@
-// Inserts a block: again where it failed, without the rows that ClickHouse refuses, and with the time a table keeps others waiting.
+// Inserts a block: again where it failed, without the rows that ClickHouse refuses, and with the time a table keeps others waiting; with
+// spans, one for each sampled trace that the block holds events of.
 import { type Warehouse, WarehouseError } from '#infra/clickhouse/client.ts';
 import type { Cluster } from '#infra/clickhouse/cluster.ts';
-import { insertBlockFirst, retryInsert } from '#infra/clickhouse/deduplicated_insert.ts';
-import { ColumnarEvent } from '#infra/clickhouse/event_columns.ts';
+import { insertBlockFirst, retryInsert } from '#infra/clickhouse/inserts/deduplicated_insert.ts';
+import { ColumnarEvent } from '#infra/clickhouse/inserts/event_columns.ts';
 import type { SinkOptions } from '#infra/kafka/block_sink.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
+import type { Tracer } from '#infra/tracing/tracer.ts';
 import { isolate, type PoisonPill } from '#pipelines/stage.ts';
 import { isLate, placeOf } from '#pipelines/warehouse/block.ts';
+import { type CarriedTrace, indexTraces, readTraceHeaders, TRACES_MAX } from '#schemas/trace_context.ts';
+import { originOf } from '#services/stage/batch_spans.ts';
 import { kindOf } from '#services/stage/batches.ts';
 import { batchOf, type DeadLetters } from './dead_letters.ts';
 import type { Row, Tables } from './tables.ts';
@@ -143,5 +147,65 @@ export function createTableWaits(
       return wait?.reason === reason ? nowMs() - wait.sinceMs : 0;
     },
     areNone: (): boolean => waits.size === 0,
+  };
+}
+
+type Steps = Pick<SinkOptions<Row>, 'toRows' | 'insert'>;
+
+/** The steps of a sink, with a span for each insert that is tried. */
+export function traceInserts(
+  tracer: Tracer,
+  { toRows, insert }: Steps,
+  tableOf: (topic: string) => string,
+  nowMs: () => number,
+): Steps {
+  /** Rows that are given up, as their partition is another's by now, take their traces with them. */
+  const traceOf = new WeakMap<Row, CarriedTrace>();
+
+  function beginSpans(topic: string, rows: readonly Row[]) {
+    const traces = new Set(rows.map((row) => traceOf.get(row)).filter((trace) => trace !== undefined));
+    if (traces.size > TRACES_MAX) tracer.leftOut(traces.size - TRACES_MAX);
+    const [table, startMs] = [tableOf(topic), nowMs()];
+    const attributes = {
+      'db.system.name': 'clickhouse',
+      'db.operation.name': 'INSERT',
+      'db.collection.name': table,
+      'db.operation.batch.size': rows.length,
+    };
+    return [...traces].slice(0, TRACES_MAX).map((trace) => {
+      const facts = {
+        name: `INSERT ${table}`,
+        kind: 'client',
+        startMs,
+        attributes,
+        ...originOf(trace, startMs),
+      } as const;
+      return tracer.start(facts);
+    });
+  }
+
+  return {
+    async toRows(topic, partition, record) {
+      const rows = await toRows(topic, partition, record);
+      const traces = readTraceHeaders(record.headers, { ...record, partition });
+      if (traces.length === 0) return rows;
+      const { of } = indexTraces(traces);
+      for (const row of rows) {
+        if (!(row instanceof ColumnarEvent)) continue;
+        const trace = of({ partition: row.raw_partition, offset: row.raw_offset });
+        if (trace !== undefined) traceOf.set(row, trace);
+      }
+      return rows;
+    },
+    async insert(topic, token, rows, again, progressed) {
+      const spans = beginSpans(topic, rows);
+      try {
+        await insert(topic, token, rows, again, progressed);
+        for (const span of spans) span.end(nowMs());
+      } catch (error) {
+        for (const span of spans) span.end(nowMs(), {}, kindOf(error));
+        throw error;
+      }
+    },
   };
 }

@@ -11,9 +11,8 @@ import { viewsIn } from '#services/stage/batches.ts';
 import { openProducer, openSuppressionList } from '#services/stage/runtime.ts';
 import { consumerOptions, runStage } from '#services/stage/stage.ts';
 import { openDeadLetters } from './dead_letters.ts';
-import { createInsert, createTableWaits } from './insert.ts';
+import { createInsert, createTableWaits, traceInserts } from './insert.ts';
 import { countStored, createRowReader, createTables, type Row } from './tables.ts';
-import { traceInserts } from './traced_inserts.ts';
 import { openWarehouse } from './upkeep.ts';
 
 const EVENT_TOPICS: ReadonlySet<string> = new Set([TOPICS.identified, TOPICS.redeliverWarehouse]);

@@ -1,6 +1,6 @@
 // Which table each topic goes to, and the rows that its records are.
-import { ColumnarEvent, columnarEvents, type PhoneHmac } from '#infra/clickhouse/event_columns.ts';
-import type { Locating } from '#infra/clickhouse/visitor_columns.ts';
+import { ColumnarEvent, columnarEvents, type PhoneHmac } from '#infra/clickhouse/inserts/event_columns.ts';
+import type { Locating } from '#infra/clickhouse/inserts/visitor_columns.ts';
 import type { SinkOptions } from '#infra/kafka/block_sink.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';

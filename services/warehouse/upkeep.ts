@@ -1,6 +1,6 @@
 // ClickHouse beside the inserts: retention, nightly merges, duplicate checks, person dictionaries.
 import { createWarehouse, type Warehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
-import { watchDuplicates } from '#infra/clickhouse/duplicate_check.ts';
+import { watchDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import {
   BASE_DICTIONARY,

@@ -49,7 +49,7 @@ export const SPILLED = `SETTINGS max_bytes_before_external_group_by = ${GROUPS_I
  * SQL that tells which rows of event_rows are of an event that stands there more than once. A block that is inserted twice
  * leaves two rows of each of its events until ClickHouse merges their parts; the warehouse keeps that from happening, and
  * queries do not rely on it. To look for repeats in all rows that a query reads would take longer than the query, so the
- * warehouse looks for those of new rows every now and then (`infra/clickhouse/duplicate_check.ts`), and queries look for
+ * warehouse looks for those of new rows every now and then (`infra/clickhouse/inserts/duplicate_check.ts`), and queries look for
  * those of rows that came since.
  */
 

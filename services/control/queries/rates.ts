@@ -1,7 +1,7 @@
 // Rates of currencies, by which revenue is told in one: of the whole installation.
 
 import { rateProblems } from '#pipelines/analytics/revenue/rates.ts';
-import * as api from '#services/control_api/rates.ts';
+import * as api from '#services/control_api/queries.ts';
 import { inAll } from '../auth.ts';
 import { type ControlServices, type GatheredAnswer, refused, refusedFor, resource, route } from '../route.ts';
 

@@ -1,4 +1,5 @@
-// Kafka and the schema registry, which has its storage there.
+// Kafka and the schema registry, which has its storage there, and the Java that runs them: found or installed, class archives, jars by
+// Maven.
 
 import { createHash } from 'node:crypto';
 import {

@@ -1,4 +1,4 @@
-// Programs of this machine, their environment, and packages unpacked without root.
+// Programs of this machine, their environment, packages unpacked without root, and folders that one process at a time fills.
 
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';

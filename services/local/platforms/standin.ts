@@ -1,4 +1,4 @@
-// The stand-in of an ad platform: an HTTP server with scripted faults and an interface for tests.
+// The stand-in of an ad platform: an HTTP server with scripted faults and an interface for tests; and what it accepted.
 
 import { appendFileSync, existsSync, mkdirSync, readFileSync, truncateSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';

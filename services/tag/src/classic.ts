@@ -1,6 +1,6 @@
 import { type Moment, setMoment } from './events.ts';
-import { attempt } from './guarded.ts';
 import { ownScript } from './own_script.ts';
+import { attempt } from './page.ts';
 import { api, OF_SCRIPT, type StartOptions, start } from './start.ts';
 
 type Call = [method: keyof typeof api, ...args: unknown[]] & {

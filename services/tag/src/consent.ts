@@ -1,4 +1,4 @@
-import { attempt, guarded } from './guarded.ts';
+import { attempt, guarded } from './page.ts';
 
 /** What a visitor may allow. */
 export type Purpose = 'analytics' | 'ads';

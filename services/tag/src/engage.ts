@@ -10,9 +10,9 @@ import {
   withShown,
 } from './engage/reports.ts';
 import { isOnPage, type ShowingHost } from './engage/widget.ts';
-import { attempt, guarded, listen } from './guarded.ts';
 import { VISITOR_COOKIE, VISITOR_S } from './limits.ts';
 import { resolveBatch } from './own_script.ts';
+import { attempt, guarded, listen } from './page.ts';
 import { covered } from './redact.ts';
 import { ask } from './requests.ts';
 import { readCookie, writeCookie } from './storage.ts';

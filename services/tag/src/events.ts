@@ -1,5 +1,5 @@
-import { attempt, guarded, listen } from './guarded.ts';
 import { OBJECTS_MAX } from './limits.ts';
+import { attempt, guarded, listen } from './page.ts';
 import type { EventDefinition, Properties } from './types.ts';
 import { uuid7 } from './visitor.ts';
 

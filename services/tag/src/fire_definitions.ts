@@ -1,7 +1,7 @@
 import { matchesAddress } from '#pipelines/settings/url_pattern.ts';
+import { isSeen, scrolledPercent } from './page.ts';
 import { textOf } from './redact.ts';
 import type { DefinitionsHost, EventDefinition, Properties } from './types.ts';
-import { isSeen, scrolledPercent } from './viewport.ts';
 
 /** What a click without a selector is about, so that the text of a whole button counts and not of the word clicked. */
 const CLICKABLE = 'a,button,summary,label,input,[role]';

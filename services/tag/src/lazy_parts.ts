@@ -1,6 +1,7 @@
 // What the tag fetches once it runs: the site's configuration, and the scripts of its further parts.
-import { attempt } from './guarded.ts';
+
 import { sleep } from './outbox.ts';
+import { attempt } from './page.ts';
 import { askFor, waitMs } from './requests.ts';
 import type { PartHost, SiteConfig } from './types.ts';
 

@@ -1,4 +1,3 @@
-import { attempt, guarded, listen } from './guarded.ts';
 import {
   BATCH_BYTES_MAX,
   EVENT_BYTES_MAX,
@@ -7,6 +6,7 @@ import {
   OTHERS_OLDER_MS,
   TOGETHER_MS,
 } from './limits.ts';
+import { attempt, guarded, listen } from './page.ts';
 import { askFor, bodyOf, bytesOf, cutBatch, excessOf, type Told, type Waiting, waitMs } from './requests.ts';
 import { count, type EventStore } from './storage.ts';
 import type { Properties } from './types.ts';

@@ -1,4 +1,4 @@
-import { attempt, guarded } from './guarded.ts';
+import { attempt, guarded } from './page.ts';
 import { masked, squeezed, textOf } from './redact.ts';
 import type { InventoryElement, InventoryHost } from './types.ts';
 

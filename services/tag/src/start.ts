@@ -1,9 +1,9 @@
 import { type Choice, choiceOf, hear, say, tellTabs, watchConsent } from './consent.ts';
 import { type Draft, draftOf, turnPage, watchPages } from './events.ts';
-import { attempt, guarded, listen } from './guarded.ts';
 import { askConfig, loadScript, startPart } from './lazy_parts.ts';
 import { CONFIG_MS_MAX, INVENTORY_AFTER_MS, PENDING_MAX, RENDERED_MS } from './limits.ts';
 import { addWaiting, countDropped, openOutbox, waitingHere, wake } from './outbox.ts';
+import { attempt, guarded, listen } from './page.ts';
 import { bare, covered } from './redact.ts';
 import { count, counters, type EventStore, forgetDay, keepDays, openStore } from './storage.ts';
 import type { PartHost, Properties, SiteConfig, VendorEvent, Vendors } from './types.ts';

@@ -1,6 +1,7 @@
 // What the tag keeps in the browser: localStorage, the day's counters, the events' IndexedDB, cookies.
-import { attempt } from './guarded.ts';
+
 import { STORE_ANSWER_MS_MAX } from './limits.ts';
+import { attempt } from './page.ts';
 import type { Waiting } from './requests.ts';
 
 /** What localStorage has under the key; null or undefined where there is nothing that can be read. */

@@ -1,4 +1,3 @@
-import { attempt } from './guarded.ts';
 import {
   CLICK_MS,
   ID_CHARACTERS,
@@ -10,6 +9,7 @@ import {
   VISITOR_COOKIE,
   VISITOR_S,
 } from './limits.ts';
+import { attempt } from './page.ts';
 import { keep, readCookie, readKept, writeCookie } from './storage.ts';
 
 /** The end of a random UUID, the variant's digit included. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
+import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/inserts/event_columns.ts';
 import { consentState, NOTHING_SAID } from '#pipelines/events/consent.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';

@@ -1,5 +1,5 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/queries/select_rows.ts';
 import { type FunnelQuery, funnelPlan } from '#pipelines/analytics/funnels/query.ts';
 import { funnelStatement } from '#pipelines/analytics/funnels/sql.ts';

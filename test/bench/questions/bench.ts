@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/queries/select_rows.ts';
 import type { Statement } from '#pipelines/analytics/sql/statement.ts';

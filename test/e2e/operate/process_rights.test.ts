@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { queryLedger } from '#infra/clickhouse/delivery_ledger.ts';
-import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { dictionaryFigures, reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';

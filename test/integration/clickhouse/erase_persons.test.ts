@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { createPersonEraser, type ErasedSubject, type PersonEraser } from '#infra/clickhouse/erasure/erase_persons.ts';
+import { createPersonEraser, type ErasedSubject, type PersonEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { createUnseenPersons } from '#infra/clickhouse/erasure/unseen_persons.ts';
 import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 import { eventRow } from '#test/harness/event_row.ts';

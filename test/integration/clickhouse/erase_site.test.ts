@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { createSiteEraser, SITE_TABLES } from '#infra/clickhouse/erasure/erase_site.ts';
+import { createSiteEraser, SITE_TABLES } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { until } from '#test/harness/until.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';

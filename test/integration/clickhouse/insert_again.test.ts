@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { createWarehouse, insertBlock } from '#infra/clickhouse/client.ts';
-import { insertBlockFirst, retryInsert } from '#infra/clickhouse/deduplicated_insert.ts';
+import { insertBlockFirst, retryInsert } from '#infra/clickhouse/inserts/deduplicated_insert.ts';
 import { keepDays } from '#infra/clickhouse/retention.ts';
 import { startClickhouseProxy } from '#test/fault/world/clickhouse_proxy.ts';
 import { eventRow } from '#test/harness/event_row.ts';

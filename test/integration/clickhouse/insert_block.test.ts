@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/event_columns.ts';
-import { VISITOR_COLUMNS } from '#infra/clickhouse/visitor_columns.ts';
+import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/inserts/event_columns.ts';
+import { VISITOR_COLUMNS } from '#infra/clickhouse/inserts/visitor_columns.ts';
 import { keptPlaces } from '#pipelines/warehouse/visitor.ts';
 import { ACTION_SOURCES, type Event, type EventEntry, type Identifiers } from '#schemas/event.ts';
 import {

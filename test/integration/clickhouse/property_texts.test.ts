@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { columnarEvents } from '#infra/clickhouse/event_columns.ts';
+import { columnarEvents } from '#infra/clickhouse/inserts/event_columns.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
 import { conditionOf } from '#pipelines/analytics/sql/expressions.ts';
 import { createBinder } from '#pipelines/analytics/sql/statement.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import type { UsageAnswer } from '#services/control_api/sites.ts';
 import { storedRow } from './few_rows.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';

@@ -1,5 +1,5 @@
 import { createRateStore } from '#infra/clickhouse/currency_rates.ts';
-import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import { tellServers } from '../clickhouse/warehouse_world.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 import type { Ledger } from './reference/reference_ledger.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkDuplicates, watchDuplicates } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates, watchDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import { until } from '#test/harness/until.ts';

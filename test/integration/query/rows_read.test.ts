@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { checkDuplicates } from '#infra/clickhouse/duplicate_check.ts';
+import { checkDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/queries/select_rows.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
 import { withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ErasedSubject } from '#infra/clickhouse/erasure/erase_persons.ts';
+import type { ErasedSubject } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { createRecordSeal, parseKeyRing } from '#infra/secrets/seal.ts';
 import { newErasure, SEALED_AS } from '#pipelines/erasure/erasure.ts';
 import { erasedPerson } from '#pipelines/erasure/suppression.ts';

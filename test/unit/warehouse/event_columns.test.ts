@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { type ColumnarEvent, columnarEvents, EVENT_COLUMNS, nativeBlock } from '#infra/clickhouse/event_columns.ts';
+import {
+  type ColumnarEvent,
+  columnarEvents,
+  EVENT_COLUMNS,
+  nativeBlock,
+} from '#infra/clickhouse/inserts/event_columns.ts';
 import { type EncodedEvent, encodeEvent, noPerson } from '#schemas/event_batch.ts';
 import { MalformedError } from '#schemas/wire.ts';
 import { testPhoneHmac } from '#test/harness/event_row.ts';

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { ClickHouseError } from '@clickhouse/client';
 import { expect, test } from 'vitest';
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { columnarEvents } from '#infra/clickhouse/event_columns.ts';
+import { columnarEvents } from '#infra/clickhouse/inserts/event_columns.ts';
 import { refusedAsIs } from '#pipelines/redelivery/resend.ts';
 import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { NO_PLACES } from '#infra/clickhouse/visitor_columns.ts';
+import { NO_PLACES } from '#infra/clickhouse/inserts/visitor_columns.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';

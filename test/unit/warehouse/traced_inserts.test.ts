@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { columnarEvents } from '#infra/clickhouse/event_columns.ts';
+import { columnarEvents } from '#infra/clickhouse/inserts/event_columns.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import { traceHeaders } from '#schemas/trace_context.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
+import { traceInserts } from '#services/warehouse/insert.ts';
 import type { Row } from '#services/warehouse/tables.ts';
-import { traceInserts } from '#services/warehouse/traced_inserts.ts';
 import { testPhoneHmac } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { memoryTracer } from '../tracing/memory_tracer.ts';

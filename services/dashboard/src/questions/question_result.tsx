@@ -14,6 +14,7 @@ import { ActionForm, problemOf, SelectField, TextField } from '../ui/form_fields
 import { FailureNote, Panel, Shown } from '../ui/panel.tsx';
 import { ActorDialog, type ListedPart } from './actor_dialog.tsx';
 import { finished } from './conditions.ts';
+import { savedQueryId, setSavedQueryId } from './query_address.ts';
 import {
   type Board,
   boardsPath,
@@ -21,9 +22,7 @@ import {
   questionsPath,
   replaceQuestion,
   type SavedQuestion,
-  savedQueryId,
   saveQuestion,
-  setSavedQueryId,
 } from './saved.ts';
 import { SiteNamesContext, useSiteNames } from './site_names.ts';
 

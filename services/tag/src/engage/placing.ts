@@ -1,8 +1,7 @@
 // When and where an item may appear: its trigger, the visitor's device and language, and its turn.
 import { pictureOf } from '#services/engage_panels/panels.ts';
 import { nameOf, type Show, type ShownItem } from '#services/engage_panels/shown_item.ts';
-import { attempt, guarded } from '../guarded.ts';
-import { scrolledPercent } from '../viewport.ts';
+import { attempt, guarded, scrolledPercent } from '../page.ts';
 import { uuid7 } from '../visitor.ts';
 import type { KeptShowings, OpenShowing } from './reports.ts';
 import { isAbovePage, isOnPage, type ShowingHost, showItem, type ToShow } from './widget.ts';

@@ -1,8 +1,7 @@
 import { element, PANEL_NAME, type Panel, panelFrame, textBlock } from '#services/engage_panels/panel_frame.ts';
 import { showForm, showPromo, showSurvey } from '#services/engage_panels/panels.ts';
 import type { FormItem, PromoItem, ShownItem, SurveyItem, SurveyProgress } from '#services/engage_panels/shown_item.ts';
-import { guarded } from '../guarded.ts';
-import { isSeen } from '../viewport.ts';
+import { guarded, isSeen } from '../page.ts';
 import { agoMs, type HearReply, isNotTaken, OPEN_MS_MAX, type OpenShowing } from './reports.ts';
 
 /** What a showing tells and keeps. */

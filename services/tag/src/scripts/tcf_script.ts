@@ -1,5 +1,5 @@
-import { guarded } from '../guarded.ts';
 import { resolveBatch } from '../own_script.ts';
+import { guarded } from '../page.ts';
 import type { PartHost } from '../types.ts';
 
 /** What the IAB's TCF (version 2.2) says of a visitor. */

@@ -1,4 +1,4 @@
-import { attempt, listen } from '../guarded.ts';
+import { attempt, listen } from '../page.ts';
 
 /*
  * The five Core Web Vitals by the rules of the package web-vitals, for the load of the page, up to when it is first

@@ -1,7 +1,7 @@
 import { insertBlock, type Warehouse } from '#infra/clickhouse/client.ts';
-import type { RetryResult } from '#infra/clickhouse/deduplicated_insert.ts';
+import type { RetryResult } from '#infra/clickhouse/inserts/deduplicated_insert.ts';
 
-export * from '#infra/clickhouse/deduplicated_insert.ts';
+export * from '#infra/clickhouse/inserts/deduplicated_insert.ts';
 
 /** Broken: a block that is taken up goes in under its token, and the table is believed to know it. */
 export async function retryInsert(

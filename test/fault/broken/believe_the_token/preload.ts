@@ -1,3 +1,3 @@
 import { replaceModule } from '../replace.ts';
 
-replaceModule('infra/clickhouse/deduplicated_insert.ts', new URL('./insert_again.ts', import.meta.url));
+replaceModule('infra/clickhouse/inserts/deduplicated_insert.ts', new URL('./insert_again.ts', import.meta.url));

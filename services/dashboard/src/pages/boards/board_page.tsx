@@ -8,11 +8,11 @@ import { ConflictDialog, useSave } from '../../editing/editing.tsx';
 import type { PageProps } from '../../page_list.ts';
 import { type Period, readPeriod } from '../../period.ts';
 import { ActorDialog, type AnswerViewProps, type ListedPart } from '../../questions/actor_dialog.tsx';
+import { questionAddress } from '../../questions/query_address.ts';
 import {
   type Board,
   listQuestions,
   type QuestionKind,
-  questionAddress,
   readBoard,
   replaceBoard,
   type SavedQuestion,

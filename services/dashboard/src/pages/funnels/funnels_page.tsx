@@ -15,8 +15,8 @@ import {
   SelectionFields,
   SpanField,
 } from '../../questions/filter_fields.tsx';
+import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
-import { queryFromAddress, setQueryInAddress } from '../../questions/saved.ts';
 import { currentLocation } from '../../router.ts';
 import { Button, Icon, IconButton } from '../../ui/button.tsx';
 import { type DraftProps, Problem } from '../../ui/form_fields.tsx';

@@ -8,7 +8,7 @@ import { Sparkline, TimeSeries } from '../../charts/time_series.tsx';
 import { change, compact, money, number, timeZone } from '../../format.ts';
 import type { PageProps } from '../../page_list.ts';
 import { type Period, readPeriod } from '../../period.ts';
-import { queryAsking } from '../../questions/saved.ts';
+import { queryAsking } from '../../questions/query_address.ts';
 import { addressOf, currentLocation, setQuery } from '../../router.ts';
 import { sites } from '../../site_list.ts';
 import { Bars, Empty, FailureNote, Loading, Panel, Shown, Tabs } from '../../ui/panel.tsx';

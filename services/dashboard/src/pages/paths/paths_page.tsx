@@ -9,8 +9,8 @@ import {
   NumberChoice,
   SpanField,
 } from '../../questions/filter_fields.tsx';
+import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
-import { queryFromAddress, setQueryInAddress } from '../../questions/saved.ts';
 import { useFieldValues, useNames } from '../../questions/site_names.ts';
 import { currentLocation } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';

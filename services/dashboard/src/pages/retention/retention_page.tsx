@@ -4,8 +4,8 @@ import type { PageProps } from '../../page_list.ts';
 import { readPeriod } from '../../period.ts';
 import type { FilterDraft } from '../../questions/conditions.ts';
 import { AddFilter, ChoiceField, FilterList, SelectionFields } from '../../questions/filter_fields.tsx';
+import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
-import { queryFromAddress, setQueryInAddress } from '../../questions/saved.ts';
 import { currentLocation } from '../../router.ts';
 import { MODES, RETENTION_INTERVALS, type RetentionDraft, RetentionView, readRetention } from './retention_view.tsx';
 

@@ -4,9 +4,9 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { LAST_BLOCK, PLACE } from '#pipelines/analytics/sql/event_rows.ts';
-import { run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { type Cluster, localTable } from './cluster.ts';
-import { SQL_WORKLOAD, settingsOf } from './queries/select_rows.ts';
+import { run, SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
+import { type Cluster, localTable } from '../cluster.ts';
+import { SQL_WORKLOAD, settingsOf } from '../queries/select_rows.ts';
 
 interface RepeatCheck {
   /** Rows of the parts that had new ones. */

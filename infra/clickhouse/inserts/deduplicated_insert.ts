@@ -2,8 +2,8 @@
 
 import { hash, randomUUID } from 'node:crypto';
 import { TupleParam } from '@clickhouse/client';
-import { insertBlock, select, type Warehouse, WarehouseError } from './client.ts';
-import type { Cluster } from './cluster.ts';
+import { insertBlock, select, type Warehouse, WarehouseError } from '../client.ts';
+import type { Cluster } from '../cluster.ts';
 
 /** Limits the attempts, for a server that is killed at the same moment of every one of them. */
 const TRIES_MAX = 4;

@@ -1,7 +1,15 @@
 // The columns that say where a visitor is and with what, made of what an event has already: its address, its user agent, and what
 // browsers say of themselves among the properties. Each text stands once in a block, and rows name it by a number.
-import type { Device, KeptPlaces, Place } from '#pipelines/warehouse/visitor.ts';
-import { ALL_KEPT, deviceOf, languageOf, screenClassOf, withHint } from '#pipelines/warehouse/visitor.ts';
+import {
+  ALL_KEPT,
+  type Device,
+  deviceOf,
+  type KeptPlaces,
+  languageOf,
+  type Place,
+  screenClassOf,
+  withHint,
+} from '#pipelines/warehouse/visitor.ts';
 import type { ColumnStream, NumberedTexts } from './native_format.ts';
 
 export const VISITOR_COLUMNS = [
