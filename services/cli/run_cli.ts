@@ -19,16 +19,15 @@ import { destinationCommands } from './destinations.ts';
 import { doctorReport, type Section } from './doctor/doctor.ts';
 import { exportCommands } from './export.ts';
 import { importCommands } from './import/import_commands.ts';
+import { rateCommands, topicCommands } from './installation.ts';
 import { identityCommands, keyCommands } from './keys.ts';
 import { passwordCommands } from './password/password_commands.ts';
 import { accessCommands } from './persons.ts';
 import { personCommands, queryCommands } from './query.ts';
-import { rateCommands } from './rates.ts';
 import { deadCommands, replayCommands } from './redelivery.ts';
 import { scaffoldCommands } from './scaffold.ts';
 import { domainCommands, siteCommands, tagCommands } from './sites.ts';
 import { type StatusPorts, statusReport } from './status/status.ts';
-import { topicCommands } from './topics.ts';
 import { analystCommands, tokenCommands, userCommands } from './users.ts';
 
 /** The world around the command line. */

@@ -9,8 +9,7 @@ import type { DeadLetter } from '#schemas/records.ts';
 import type { BatchSpans } from '#services/stage/batch_spans.ts';
 import { count, isolatePoisonPills, publishBatchCounts } from '#services/stage/batches.ts';
 import type { Attempted, Attempts } from './attempts.ts';
-import { outcomesOf } from './call_spans.ts';
-import type { OutageWatch } from './delivery_ports.ts';
+import { type OutageWatch, outcomesOf } from './delivery_ports.ts';
 import type { JobReader, TakenJobs } from './job_reader.ts';
 import type { DeliveryOutput } from './output.ts';
 

@@ -5,8 +5,7 @@ import { insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from '../clien
 import { alterRows, type Cluster, everywhere, localTable } from '../cluster.ts';
 import { listed } from '../merge_persons.ts';
 import { reloadPersons } from '../person_dictionaries.ts';
-import { DELETED, forgetErasing, noteErasing } from './erase_rows.ts';
-import { createRowDeletion } from './row_deletion.ts';
+import { createRowDeletion, DELETED, forgetErasing, noteErasing } from './erase_rows.ts';
 
 /** As `person_hash` it is no person's. */
 const MARK = 0;

@@ -1,7 +1,8 @@
-// Accounts, what they have used, and what is said of the installation.
+// Accounts, what they have used, what is said of the installation, and the rates by which its revenue is told in one currency.
 
 import type { Static } from 'typebox';
 import { ALL_SITES } from '#infra/clickhouse/queries/running_queries.ts';
+import { rateProblems } from '#pipelines/analytics/revenue/rates.ts';
 import { monthOf } from '#pipelines/quota/month.ts';
 import { type SiteDayCount, usageByDay, usageStatement } from '#pipelines/quota/usage.ts';
 import type { Fact } from '#pipelines/settings/journal.ts';
@@ -9,11 +10,14 @@ import { accountKey } from '#pipelines/settings/table.ts';
 import { accountProblems } from '#pipelines/settings/validate.ts';
 import type { Account } from '#schemas/setting.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
+import { type RatesInput, ratesInput, ratesShape } from '#services/control_api/queries.ts';
 import * as api from '#services/control_api/sites.ts';
 import { inAccount, inAll, type Needs, ofListed } from '../auth.ts';
 import {
+  type ControlServices,
   checkIfMatch,
   doneWith,
+  type GatheredAnswer,
   listed,
   metaOf,
   type Outcome,
@@ -150,5 +154,54 @@ export const installationRoutes = resource('Sites', [
     summary: 'What is the same for every site: where browsers reach the edge',
     success: { status: 200, schema: api.installationShape, description: 'The installation' },
     run: (_input, { edgeUrl }) => shown({ edge_url: edgeUrl }),
+  }),
+]);
+
+const path = '/v1/admin/rates';
+const success = { status: 200, schema: ratesShape, description: 'What is loaded then' } as const;
+
+const loaded = async ({ rates }: Pick<ControlServices, 'rates'>): Promise<GatheredAnswer> => ({
+  kind: 'answered',
+  body: await rates.read(),
+});
+
+export const rateRoutes = resource('Queries', [
+  route('GET', path, 'getRates', {
+    access: inAll('queries.manage'),
+    summary: 'Which rates of currencies are loaded',
+    success: { ...success, description: 'What is loaded' },
+    errors: ['query_unavailable'],
+    gather: (_input, services) => loaded(services),
+  }),
+  route('PUT', path, 'loadRates', {
+    access: inAll('queries.manage'),
+    summary: 'Load rates of currencies by days; answers that are cached have them within ten minutes',
+    body: ratesInput,
+    success,
+    errors: ['rates_base_differs', 'query_unavailable', 'settings_not_stored'],
+    async gather({ body }, services) {
+      const { base, rates } = body as RatesInput;
+      const refusal = refusedFor(rateProblems(base, rates));
+      if (refusal !== null) return refusal;
+      const { base: before } = await services.rates.read();
+      if (before !== null && before !== base) return refused('rates_base_differs');
+      const days = rates.map(({ day }) => day).sort();
+      const world = await services.note('rates', { base, rates: rates.length, from: days[0], to: days.at(-1) });
+      if ('kind' in world) return world;
+      await services.rates.write(base, rates);
+      return loaded(services);
+    },
+  }),
+  route('DELETE', path, 'clearRates', {
+    access: inAll('queries.manage'),
+    summary: 'Take all rates of currencies back',
+    success,
+    errors: ['query_unavailable', 'settings_not_stored'],
+    async gather(_input, services) {
+      const world = await services.note('rates', { clear: true });
+      if ('kind' in world) return world;
+      await services.rates.clear();
+      return loaded(services);
+    },
   }),
 ]);

@@ -10,7 +10,7 @@ import type { DeliveryJobRecord } from '#schemas/records.ts';
 import { indexTraces, readTraceHeaders, requestTraceHeaders } from '#schemas/trace_context.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import type { Attempted } from '#services/delivery/attempts.ts';
-import { beginCall, outcomesOf } from '#services/delivery/call_spans.ts';
+import { beginCall, outcomesOf } from '#services/delivery/delivery_ports.ts';
 import { createDeliveryOutput } from '#services/delivery/output.ts';
 import { type BatchSpans, beginBatchSpans } from '#services/stage/batch_spans.ts';
 import { memoryTracer } from '../tracing/memory_tracer.ts';
