@@ -1,7 +1,7 @@
 // Rates of currencies: loaded, listed and taken back.
 
 import type { Rate } from '#pipelines/analytics/revenue/rates.ts';
-import { run, select, type Warehouse } from './client.ts';
+import { insertRows, run, select, type Warehouse } from './client.ts';
 
 /** What is loaded of a currency. */
 interface LoadedRates {
@@ -36,19 +36,13 @@ export function createRateStore(warehouse: Warehouse): RateStore {
       const currencies = rows.map(({ currency, first, last, days }) => ({ currency, first, last, days }));
       return { base: rows[0]?.base ?? null, currencies };
     },
-    write(base, rates) {
-      const [days, currencies, numbers] = [
-        rates.map(({ day }) => day),
-        rates.map(({ currency }) => currency),
-        rates.map(({ rate }) => rate),
-      ];
-      return run(
-        warehouse,
-        `${INSERT} SELECT toDate(one.1), one.2, {base:String}, one.3, now64(3)
-        FROM (SELECT arrayJoin(arrayZip({days:Array(String)}, {currencies:Array(String)}, {numbers:Array(Float64)})) AS one)
-        UNION ALL SELECT toDate(arrayJoin(arrayDistinct({days:Array(String)}))), {base:String}, {base:String}, 1, now64(3)`,
-        { base, days, currencies, numbers },
-      );
+    async write(base, rates) {
+      const loaded_at = new Date().toISOString().replace('T', ' ').slice(0, -1);
+      const days = [...new Set(rates.map(({ day }) => day))];
+      const all = [...rates, ...days.map((day) => ({ day, currency: base, rate: 1 }))];
+      // As data: ten thousand rates are longer than a parameter of a query may be.
+      const rows = all.map(({ day, currency, rate }) => ({ day, currency, base, rate, loaded_at }));
+      await insertRows(warehouse, 'currency_rates', rows, {});
     },
     clear: () => run(warehouse, `${INSERT} SELECT day, currency, base, 0, now64(3) FROM ${LOADED}`),
   };

@@ -98,7 +98,7 @@ function eventsSql(siteId: string, query: RevenueQuery, spans: readonly TimeSpan
           'given',
         ),
         parts: `[ifNull(${unitsOf(numberIn('tax'), 'tax')}, ${NOTHING}), ifNull(${unitsOf(numberIn('shipping'), 'ship')}, ${NOTHING})]`,
-        code: 'toString(currency)',
+        code: 'upper(trimBoth(currency))',
         period: `multiIf(${asked.map((condition, at) => `${condition}, ${at}`).join(', ')}, ${OUTSIDE})`,
         bucket: startOf(interval, 'timestamp', calendar, binder),
         person: 'actor',
@@ -219,8 +219,8 @@ function figuresSql(ranked: string, limit: number): string {
   sumForEach(numbers) AS counts, arrayMap(one -> toString(one), sumForEach(sums)) AS units,
   arrayMap(one -> (-one.1, one.2), groupArraySortedArray(${EXAMPLES_MAX})(again)) AS examples
 FROM (SELECT (kind, period, currency, if(kind = 'value', among, 0), if(kind = 'interval', bucket, 0)) AS of,
-    max(place) OVER () AS currencies, said, payers, numbers, sums, again
-  FROM (${ranked}) ARRAY JOIN if(place <= ${CURRENCIES_MAX}, [${kinds.join(', ')}], []) AS kind) GROUP BY of`;
+    currencies, said, payers, numbers, sums, again
+  FROM (SELECT *, max(place) OVER () AS currencies FROM (${ranked})) ARRAY JOIN if(place <= ${CURRENCIES_MAX}, [${kinds.join(', ')}], []) AS kind) GROUP BY of`;
 }
 
 /** What was paid and paid back, by currency. */

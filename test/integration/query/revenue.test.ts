@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createRateStore } from '#infra/clickhouse/currency_rates.ts';
 import type { RevenueAnswer } from '#pipelines/analytics/revenue/answer.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { Event } from '#schemas/event.ts';
@@ -153,4 +154,35 @@ test('orders, refunds and renewals count once, whatever senders do', async () =>
     const figures = { currency: 'EUR', digits: 2, gross, refunds, net, orders, ...more };
     expect((body as RevenueAnswer).currencies, name).toEqual([expect.objectContaining(figures)]);
   }
+});
+
+test('currencies beyond those that are listed are counted, and letters and spaces make none', async () => {
+  const world = await create();
+  const codes = Array.from({ length: 22 }, (_, at) => `Q${String.fromCharCode(65 + at)}Q`);
+  const rows = codes.map((currency, at) =>
+    storedRow('ann', 'purchase', at, { value: 1, currency, order_id: currency }),
+  );
+  const small = storedRow('ann', 'purchase', 30, { value: 2, currency: ' qaq', order_id: 'small' });
+  await world.store([[...rows, small]]);
+  const { currencies, more_currencies } = await world.ask<RevenueAnswer>('revenue', OCTOBER);
+  expect(currencies).toHaveLength(20);
+  expect(currencies[0]).toMatchObject({ currency: 'QAQ', orders: 2, gross: 3 });
+  expect(more_currencies).toBe(2);
+});
+
+test('as many rates as one request may have are stored', async () => {
+  const { database } = await create();
+  const rates = createRateStore(database.warehouse);
+  const many = Array.from({ length: 10_000 }, (_, at) => ({
+    day: new Date(Date.UTC(2000, 0, 1 + at)).toISOString().slice(0, 10),
+    currency: 'USD',
+    rate: 1.2345678901234567,
+  }));
+  await rates.write('EUR', many);
+  const { base, currencies } = await rates.read();
+  expect(base).toBe('EUR');
+  expect(currencies.map(({ currency, days }) => [currency, days])).toEqual([
+    ['EUR', 10_000],
+    ['USD', 10_000],
+  ]);
 });
