@@ -246,7 +246,8 @@ export function outagePermit(
  * What an answer from the platform's own address to one site's call says of the platform. Broken credentials are the
  * site's own matter and say nothing; an answer about events, good or bad, says that it is there.
  *
- * @param sites how many sites are delivered to it.
+ * @param call its site, or the destination of one, and how many of these are delivered to; not less than `sitesMin` where
+ *   there are as many.
  */
 export function recordOutage(
   outage: Outage,

@@ -122,7 +122,7 @@ export interface QueryRequest {
   ofPersons?: boolean;
   /** Whether other control services may have the answer: not where it lists persons or their events. */
   isShared: boolean;
-  /** How long the answer may be cached; 0: no cached one will do. */
+  /** How long the answer may be cached; 0: it is not kept, and no cached one will do. */
   cacheTtlMs: number;
   answer(rows: readonly unknown[]): object;
 }

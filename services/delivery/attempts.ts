@@ -60,7 +60,7 @@ export function openDeliveries(
     destination: adapter.name,
     config: OUTAGE_DEFAULTS,
     breakers,
-    sites: () => sites.size,
+    bySite: sites,
     logger,
     nowMs: monotonicMs,
     wallMsOf,
@@ -204,7 +204,7 @@ function createOpenDelivery(options: AttemptOptions) {
     const secrets = openDestinationSecrets(ring, destination, (field, code) =>
       logger.error({ site: job.siteId, destination: job.destination, field, code }, 'secret cannot be decrypted'),
     );
-    const outcomes = await skippingEarly(entries, job.isMain ? destination : null, (wanted) =>
+    const outcomes = await skippingEarly(entries, isEarlyLeftOut(job, destination) ? destination : null, (wanted) =>
       deliver(
         {
           ...{ adapter, destination: job.destination, site, settings, secrets, baseUrl },
@@ -252,6 +252,11 @@ function createChangeNotice({ adapter, breakers, rejections }: AttemptOptions): 
     breakers.reset(adapter.name, target);
     rejections.reset(target);
   };
+}
+
+/** A replay sends what was received before too; but what waits for a destination that was deleted is not for one of its id made since. */
+function isEarlyLeftOut({ isMain, firstAttemptedAtMs }: SiteJob, { created_at }: Destination): boolean {
+  return isMain || (firstAttemptedAtMs !== null && firstAttemptedAtMs < (created_at ?? 0));
 }
 
 /**

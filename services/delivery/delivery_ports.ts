@@ -20,6 +20,7 @@ import type { SiteConcurrencyLimiter, SlowSites } from '#pipelines/delivery/conc
 import type { Answer, HttpRequest, SerializedEvent } from '#pipelines/delivery/contract.ts';
 import type { DeliveryPorts, Place, TokenStore, UncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import type { EventEntry } from '#schemas/event.ts';
+import type { Destination } from '#schemas/setting.ts';
 import type { CarriedTrace } from '#schemas/trace_context.ts';
 import type { BatchSpans } from '#services/stage/batch_spans.ts';
 import type { Attempted } from './attempts.ts';
@@ -89,15 +90,16 @@ export function deliveryPorts(
 
 /** From the main topic a site in trouble is not probed: its retry topics do that, and no other site waits for the answer. */
 function breakerFor({ adapter, breakers, watch, returned }: SharedByCalls, job: SiteJob): BreakerPort {
-  const { siteId, isMain } = job;
-  const breaker = breakers.of(adapter.name, targetOf(job));
+  const { isMain } = job;
+  const target = targetOf(job);
+  const breaker = breakers.of(adapter.name, target);
   return {
     ask: () => watch.trouble() ?? (isMain ? breaker.trouble() : null) ?? breaker.ask(),
     report(health, isShared) {
       const wasInTrouble = breaker.trouble() !== null;
       breaker.report(health);
-      if (wasInTrouble && breaker.trouble() === null) returned(targetOf(job));
-      if (isShared) watch.report(siteId, health);
+      if (wasInTrouble && breaker.trouble() === null) returned(target);
+      if (isShared) watch.report(target, health);
     },
   };
 }
@@ -123,8 +125,8 @@ interface OutageWatchOptions {
   destination: string;
   config: OutageConfig;
   breakers: Breakers;
-  /** How many sites are delivered to it. */
-  sites(): number;
+  /** All of its kind, by site. */
+  bySite: ReadonlyMap<string, readonly Pick<Destination, 'enabled'>[]>;
   logger: Logger;
   /** Monotonic milliseconds. */
   nowMs(): number;
@@ -137,8 +139,18 @@ interface OutageWatchOptions {
  * are forgotten.
  */
 export function watchOutage(options: OutageWatchOptions) {
-  const { destination, config, breakers, sites, logger, nowMs, wallMsOf } = options;
+  const { destination, config, breakers, bySite, logger, nowMs, wallMsOf } = options;
   let outage: Outage = AVAILABLE;
+
+  /** How many destinations of sites are delivered to; more than decide are not counted. */
+  function countTargets(): number {
+    let count = 0;
+    for (const all of bySite.values()) {
+      count += all.filter(({ enabled }) => enabled).length;
+      if (count >= config.sitesMin) break;
+    }
+    return count;
+  }
 
   function forgetSites(): void {
     for (const { siteId, breaker } of breakers.list()) {
@@ -165,8 +177,9 @@ export function watchOutage(options: OutageWatchOptions) {
       const { permit } = asked;
       return permit.kind === 'wait' ? { ...permit, notBeforeMs: wallMsOf(permit.notBeforeMs) } : permit;
     },
-    report: (siteId: string, health: Health): void =>
-      turnTo(recordOutage(outage, config, { siteId, health, sites: sites() }, nowMs())),
+    /** @param target a destination of a site, by its `targetKey`: one that is refused says nothing of the site's others. */
+    report: (target: string, health: Health): void =>
+      turnTo(recordOutage(outage, config, { siteId: target, health, sites: countTargets() }, nowMs())),
     /** What a call has to wait for; null unless the destination is away. */
     trouble(): Extract<Permit, { kind: 'wait' }> | null {
       if (outage.kind !== 'away') return null;

@@ -88,12 +88,14 @@ export function createNoticeSender(options: NoticeOptions) {
   }
 
   async function tell(erasure: Erasure, notice: ErasureNotice): Promise<ErasureNotice> {
-    const { erasure_id, site_id } = erasure;
+    const { erasure_id, site_id, asked_at } = erasure;
     const place = sealedFor(erasure_id, notice.destination);
     const text = notice.sealed === null ? null : seal.open(NOTICE_SEALED_AS, place, notice.sealed);
     if (text === null) return givenUp(notice, 'secret_key_unknown');
     const destination = settings.destination(site_id, notice.destination);
-    if (destination === undefined) return givenUp(notice, 'destination_removed');
+    // Another of its id was sent nothing of the person.
+    if (destination === undefined || (destination.created_at ?? 0) > asked_at)
+      return givenUp(notice, 'destination_removed');
     const untold = JSON.parse(text) as Untold;
     // What is switched off is called no more, and may be switched on again.
     const verdict: EventVerdict | null = destination.enabled

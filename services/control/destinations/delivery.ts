@@ -179,14 +179,15 @@ async function previewRules(
   const problems = ruleProblems(rules);
   if (problems.length > 0) return refused('settings_invalid', problems);
   const newest = (agoMs: number): Promise<PreviewRow[] | ControlErrorCode> => {
-    const sinceMs = Math.floor((world.nowMs - agoMs) / HEALTH_KEPT_MS) * HEALTH_KEPT_MS;
+    const sinceMs = world.nowMs - agoMs;
     const statement = previewStatement(siteId, sinceMs, limit);
     return rowsOf(sources, {
       siteId,
       about: 'rules',
       asked: { sinceMs, limit },
       statement,
-      cacheTtlMs: HEALTH_KEPT_MS,
+      // Megabytes of what persons did.
+      cacheTtlMs: 0,
     });
   };
   const recent = await newest(HOUR_MS);

@@ -46,6 +46,13 @@ test('a question that all have gone from is ended, and asked anew by the next', 
   expect(signals).toHaveLength(2);
 });
 
+test('what may not be cached is kept for nobody, whatever they would take', async () => {
+  let asked = 0;
+  const answers = answersOf(async () => [++asked]);
+  await answers.answer(question('a', 0), asker());
+  expect(await answers.answer(question('a'), asker())).toEqual({ ok: true, body: { rows: [2], as_of: 0 } });
+});
+
 test('who is gone after the answer came does not take it from others', async () => {
   let asked = 0;
   const answers = answersOf(async () => [++asked]);

@@ -10,6 +10,7 @@ import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/ev
 import { type Destination, type Setting, type Site, TAG_DEFAULTS } from '#schemas/setting.ts';
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { createAttempts } from '#services/delivery/attempts.ts';
+import type { SiteJob } from '#services/delivery/job_reader.ts';
 import { sampleEvent } from '../schemas/sample_event.ts';
 import { mainJob } from './jobs.ts';
 
@@ -34,7 +35,7 @@ const BLANK: Setting = { changed_at: 0, changed_by: 'test', account: null, site:
 const CREATED_AT = 1_000_000;
 
 /** What becomes of events received one millisecond before, at and after a destination was made. */
-async function outcomes(destination: Partial<Destination>, isMain: boolean): Promise<string[]> {
+async function outcomes(destination: Partial<Destination>, changes: Partial<SiteJob>): Promise<string[]> {
   const table = createSettingsTable();
   const made = { site_id: 'site_1', name: 'webhook', enabled: true, settings: {}, secrets: {}, ...destination };
   table.apply('site/site_1', { ...BLANK, site: SITE });
@@ -62,15 +63,26 @@ async function outcomes(destination: Partial<Destination>, isMain: boolean): Pro
   for (const after of [-1, 0, 1])
     writer.add(null, noPerson(), encodeEvent(sampleEvent({ site_id: 'site_1', received_at: CREATED_AT + after })));
   const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
-  const results = await attempts.make(mainJob('site_1', views, { isMain }), () => false);
+  const results = await attempts.make(mainJob('site_1', views, changes), () => false);
   return results.map(({ outcome }) => (outcome.outcome === 'skipped' ? outcome.reason : 'attempted'));
 }
 
 test('what was received before the destination was made is skipped', async () => {
-  expect(await outcomes({ created_at: CREATED_AT }, true)).toEqual(['before_destination', 'attempted', 'attempted']);
+  expect(await outcomes({ created_at: CREATED_AT }, {})).toEqual(['before_destination', 'attempted', 'attempted']);
 });
 
 test('a replay sends what was received before, and so does a destination of unknown age', async () => {
-  expect(await outcomes({ created_at: CREATED_AT }, false)).toEqual(['attempted', 'attempted', 'attempted']);
-  expect(await outcomes({ created_at: null }, true)).toEqual(['attempted', 'attempted', 'attempted']);
+  expect(await outcomes({ created_at: CREATED_AT }, { isMain: false })).toEqual([
+    'attempted',
+    'attempted',
+    'attempted',
+  ]);
+  expect(await outcomes({ created_at: null }, {})).toEqual(['attempted', 'attempted', 'attempted']);
+});
+
+test('what waits for a destination that was deleted is not for another of its id; what is replayed to that one is', async () => {
+  const attemptedFrom = (firstAttemptedAtMs: number) =>
+    outcomes({ created_at: CREATED_AT }, { isMain: false, attempt: 2, firstAttemptedAtMs });
+  expect(await attemptedFrom(CREATED_AT - 1)).toEqual(['before_destination', 'attempted', 'attempted']);
+  expect(await attemptedFrom(CREATED_AT)).toEqual(['attempted', 'attempted', 'attempted']);
 });

@@ -26,27 +26,26 @@ const BLANK: Setting = { changed_at: 0, changed_by: 'test', account: null, site:
 const SITES = ['a', 'b', 'c', 'd'];
 
 /** A delivery to Meta whose platform answers as it is told, with a clock that is moved by hand. */
-function world() {
+function world(sites = SITES, ids = ['meta']) {
   const ring = parseKeyRing(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
   const table = createSettingsTable();
-  for (const site_id of SITES) {
-    const place = { siteId: site_id, destination: 'meta', field: 'access_token' };
+  for (const [site_id, name] of sites.flatMap((site) => ids.map((id) => [site, id] as const))) {
+    const place = { siteId: site_id, destination: name, field: 'access_token' };
     const secrets = { access_token: sealSecret(ring, place, 'token', randomBytes) };
-    const destination = { site_id, name: 'meta', enabled: true, settings: { pixel_id: '1234567890' }, secrets };
+    const destination = { site_id, name, enabled: true, settings: { pixel_id: '1234567890' }, secrets };
     table.apply(`site/${site_id}`, { ...BLANK, site: siteOf({ site_id }) });
-    table.apply(`destination/${site_id}/meta`, { ...BLANK, destination });
+    table.apply(`destination/${site_id}/${name}`, { ...BLANK, destination });
   }
   const clock = { nowMs: NOW_MS };
   const platform: { answer: Answer; calls: number } = { answer: answered(500, ''), calls: 0 };
   const nowMs = (): number => clock.nowMs;
   const logger = createLogger('test', 'silent');
   const breakers = createBreakers(BREAKER_DEFAULTS, 100, nowMs);
-  const sites = (): number => SITES.length;
   const watch = watchOutage({
     destination: 'meta',
     config: OUTAGE_DEFAULTS,
     breakers,
-    sites,
+    bySite: table.destinationsOfKind('meta'),
     logger,
     nowMs,
     wallMsOf: (ms) => ms,
@@ -68,11 +67,11 @@ function world() {
   });
   let offset = 0;
   /** Attempts one event of a site and says what became of it. */
-  async function attempt(siteId: string, isMain = true): Promise<string> {
+  async function attempt(siteId: string, isMain = true, destination = 'meta'): Promise<string> {
     const writer = createBatchWriter(1);
     writer.add(null, noPerson(), encodeEvent(entryOf({ site_id: siteId }).event));
     const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
-    const [one] = await attempts.make(mainJob(siteId, views, { isMain, destination: 'meta' }, offset++), () => false);
+    const [one] = await attempts.make(mainJob(siteId, views, { isMain, destination }, offset++), () => false);
     return `${one?.outcome.outcome} ${one?.outcome.reason}`.trim();
   }
   return { clock, platform, breakers, watch, attempt };
@@ -119,4 +118,20 @@ test('while the destination is away nobody is asked, and afterwards no site is h
   platform.answer = WELL;
   expect(await attempt('a')).toBe('delivered');
   expect([watch.awayUntilMs(), watch.ask().kind, await attempt('b')]).toEqual([null, 'go', 'delivered']);
+});
+
+test.for<[string, number]>([
+  ['fails', 500],
+  ['is throttled', 429],
+])('a further destination of the only site that %s does not turn the other away', async ([, status]) => {
+  const { clock, platform, attempt, watch } = world(['a'], ['meta', 'meta-eu']);
+  platform.answer = answered(status, '');
+  for (let failure = 0; failure < 2 * OUTAGE_DEFAULTS.failuresMax; failure++) {
+    clock.nowMs += BREAKER_DEFAULTS.openMs * 100;
+    await attempt('a', false, 'meta-eu');
+  }
+  expect(platform.calls).toBeGreaterThan(OUTAGE_DEFAULTS.failuresMax);
+  expect([watch.awayUntilMs(), watch.ask().kind]).toEqual([null, 'go']);
+  platform.answer = WELL;
+  expect(await attempt('a')).toBe('delivered');
 });

@@ -170,3 +170,13 @@ test('the same message is told again until it is taken; a destination that is go
   ]);
   expect(parts.requests).toHaveLength(2);
 });
+
+test('another destination of the same id is not told', async () => {
+  const parts = world(taken);
+  await erasedWith(parts);
+  const destination = parts.destinations.get('webhook') as Destination;
+  parts.destinations.set('webhook', { ...destination, created_at: AT_MS + 1 });
+  await parts.notices.sendDue(parts.log);
+  expect(parts.requests).toEqual([]);
+  expect(parts.written.at(-1)?.notices).toMatchObject([{ state: 'given_up', reason: 'destination_removed' }]);
+});
