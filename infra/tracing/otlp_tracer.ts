@@ -18,6 +18,8 @@ const QUEUED_MAX = 2_048;
 const BATCH_MAX = 512;
 const BATCH_DELAY_MS = 2_000;
 const EXPORT_MS_MAX = 5_000;
+/** Calls at the most, those that were given up and still have an answer coming included. */
+const CALLS_MAX = (2 * QUEUED_MAX) / BATCH_MAX;
 const STOP_MS_MAX = 1_000;
 
 const KINDS = {
@@ -37,7 +39,7 @@ export function createOtlpTracer(
   const dropped = metrics.counter('svc_trace_spans_dropped_total', help, ['reason']);
   for (const reason of ['export_failed', 'queue_full', 'batch_full']) dropped.inc({ reason }, 0);
   const url = `${endpoint.replace(/\/$/, '')}/v1/traces`;
-  const exporter = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS_MAX });
+  const exporter = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_MS_MAX, concurrencyLimit: CALLS_MAX });
   const provider = new TracerProvider({
     resource: resourceFromAttributes({
       'service.namespace': 'svc',
@@ -78,13 +80,21 @@ function boundedProcessor(exporter: SpanExporter, dropped: (reason: string, span
   let queued = 0;
   const batches = new BatchSpanProcessor({
     exporter: {
-      export: (spans, told) =>
-        exporter.export(spans, (result) => {
+      export(spans, told) {
+        let isOver = false;
+        const end = (result: Parameters<typeof told>[0]): void => {
+          if (isOver) return;
+          isOver = true;
+          clearTimeout(late);
           queued -= spans.length;
           // 0 is the SDK's word for success.
           if (result.code !== 0) dropped('export_failed', spans.length);
           told(result);
-        }),
+        };
+        // The exporter's own limit begins anew with every byte of an answer.
+        const late = setTimeout(() => end({ code: 1 }), 2 * EXPORT_MS_MAX).unref();
+        exporter.export(spans, end);
+      },
       shutdown: () => exporter.shutdown(),
     },
     maxQueueSize: QUEUED_MAX,
