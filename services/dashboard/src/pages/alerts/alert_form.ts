@@ -12,7 +12,7 @@ import {
 } from '#pipelines/alerts/alert_kinds.ts';
 import type { AlertItem } from '#services/control_api/alerts.ts';
 import { idNamed } from '../../questions/saved.ts';
-import { namesIn } from '../destinations/rule_drafts.ts';
+import { namesIn, typedNames } from '../destinations/rule_drafts.ts';
 
 export interface ChannelDraft {
   id: string;
@@ -131,7 +131,7 @@ export function draftOfAlert(alert: Alert): AlertDraft {
     ...NEW_DRAFT,
     ...{ name: alert.name, kind: alert.kind, destination: alert.destination ?? '' },
     asks: question !== undefined && plain === null ? 'as_saved' : 'events',
-    events: (plain?.events ?? alert.events ?? []).join(', '),
+    events: typedNames(plain?.events ?? alert.events ?? []),
     measure: plain?.measure ?? 'events',
     question: question ?? null,
     interval: alert.interval ?? 'day',

@@ -1,6 +1,6 @@
 import type { RuleItem } from '#services/control_api/destinations.ts';
 
-/** What a form holds of a rule: names apart by commas. */
+/** What a form holds of a rule: names as `typedNames` has them. */
 export interface RuleDraft {
   events: string;
   action: string;
@@ -8,25 +8,26 @@ export interface RuleDraft {
   drop: string;
 }
 
+/** Names in one text with commas between; a comma of a name's own stands behind a backslash, as a backslash does. */
+export const typedNames = (names: readonly string[]): string =>
+  names.map((name) => name.replace(/[\\,]/g, '\\$&')).join(', ');
+
 export const NEW_RULE: RuleDraft = { events: '', action: 'send', renameTo: '', drop: '' };
 
 export const ruleDrafts = (rules: readonly RuleItem[]): RuleDraft[] =>
   rules.map(({ events, send, rename_to, drop_properties }) => ({
-    events: events.join(', '),
+    events: typedNames(events),
     action: send ? 'send' : 'skip',
     renameTo: rename_to ?? '',
-    drop: drop_properties.join(', '),
+    drop: typedNames(drop_properties),
   }));
 
-/** Names that were typed with commas between, each once. */
-export const namesIn = (text: string): string[] => [
-  ...new Set(
-    text
-      .split(',')
-      .map((name) => name.trim())
-      .filter(Boolean),
-  ),
-];
+/** Names that were typed with commas between, each once. Commas alone are one empty name, which is refused: none would be every event. */
+export function namesIn(text: string): string[] {
+  const typed = text.match(/(?:\\[\\,]|[^,])+/g) ?? [];
+  const names = typed.map((name) => name.trim().replace(/\\([\\,])/g, '$1')).filter(Boolean);
+  return names.length === 0 && text.trim() !== '' ? [''] : [...new Set(names)];
+}
 
 /** Of an event that is not sent nothing else is said. */
 export const rulesOf = (drafts: readonly RuleDraft[]): RuleItem[] =>

@@ -87,7 +87,7 @@ function RuleFields({ rule, at, isLast, failure, onRule, onMove, onRemove }: Rul
         <TextField
           label="Events"
           placeholder="purchase, checkout_*"
-          hint="Names with commas between, * for any text; empty means every event."
+          hint="Names with commas between (\, is a comma), * for any text; empty means every event."
           {...field('events', inBody('events'))}
         />
         <SelectField label="Action" options={ACTIONS} {...field('action')} />
