@@ -30,10 +30,14 @@ export interface PreviewRow extends Record<(typeof IDENTIFIERS)[number], number>
   properties: string;
 }
 
+/** Larger events are left out, so that a preview holds up nothing else. */
+const PROPERTIES_BYTES_MAX = 32_768;
+
 /** The statement of a site's newest events since a time, in milliseconds since 1970 UTC, the newest first. Rows: PreviewRow. */
 export function previewStatement(siteId: string, sinceMs: number, limit: number): Statement {
   const binder = createBinder();
-  const wanted = `site_id = ${binder.bind(siteId, 'String')} AND received_at > ${binder.time(sinceMs)}`;
+  const wanted = `site_id = ${binder.bind(siteId, 'String')} AND received_at > ${binder.time(sinceMs)}
+  AND length(properties) <= ${PROPERTIES_BYTES_MAX}`;
   return binder.statement(`SELECT event_id, event, toUnixTimestamp64Milli(received_at) AS received,
   toUnixTimestamp64Milli(timestamp) AS happened, mode, action_source, city, state, zip, country, client_ip, client_user_agent,
   email_sha256 != '' AS email, phone_hmac != '' AS phone, first_name_sha256 != '' AS first_name,

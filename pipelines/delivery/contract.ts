@@ -80,8 +80,11 @@ export interface MapContext<Settings> {
   further: readonly Identifiers[];
   /** What the event says of consent and limited use. */
   choices: PrivacyChoices;
-  /** `event.properties`, parsed. */
+  /** `event.properties`, parsed, without what a rule drops. */
   properties: Record<string, unknown>;
+  /** The id by which an ad platform tells doubles, and `$lib`: of the event as it was given, so that no rule makes it count twice. */
+  dedupId: string;
+  library: unknown;
   nowMs: number;
 }
 

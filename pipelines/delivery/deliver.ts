@@ -25,7 +25,7 @@ import {
   settleAll,
   skipped,
 } from './delivery_run.ts';
-import { deadlineOfAge } from './event_fields.ts';
+import { deadlineOfAge, dedupId } from './event_fields.ts';
 import { callBudget, exchange, sendPermitted, settleUnresolved } from './exchange.ts';
 import { matchingIdentifiers } from './matching.ts';
 import { applyRule, RULE_SKIP, type RuledEvent, ruleFor } from './rules.ts';
@@ -134,6 +134,7 @@ export type Decision =
       name: ConversionName;
       mappedEventName: string | null;
       choices: PrivacyChoices;
+      given: Pick<RuledEvent, 'entry' | 'properties'>;
     });
 
 /**
@@ -165,28 +166,32 @@ export function decide<Settings>(
   const choices = privacyChoices(consent, settings, declared);
   const refused = refusal(adapter, site, consent, choices);
   if (refused !== null) return skip(refused);
-  const ruled = rule === null ? { entry, properties, dropped: [] } : applyRule(rule, { entry, properties });
+  const unruled = { entry, properties };
+  const ruled = rule === null ? { ...unruled, dropped: [], withheld: {} } : applyRule(rule, unruled);
   const name = rule?.rename_to ? conversionName(rule.rename_to) : given;
   const names = rule?.rename_to ? [rule.rename_to] : [event.event, conversionEvent];
   const mappedTo = mappedEventName(settings, [...names, name.canonical]);
-  return { kind: 'send', rule, ...ruled, name, mappedEventName: mappedTo, choices };
+  return { kind: 'send', rule, ...ruled, name, mappedEventName: mappedTo, choices, given: unruled };
 }
 
 /** What a destination makes of an event: its form, or why it is skipped, for a reason of `decide` or of its own. */
 export function prepare<Settings>(target: Target<Settings>, site: Site, entry: EventEntry, nowMs: number): MapResult {
   const decision = decide(target, site, entry, nowMs);
   if (decision.kind === 'skip') return { kind: 'skip', reason: decision.reason };
-  const { entry: ruled, name, mappedEventName, choices, properties } = decision;
+  const { entry: ruled, name, mappedEventName, choices, properties, withheld, given } = decision;
   const { event } = ruled;
   return target.adapter.map(ruled, {
     settings: target.settings,
     site,
     name,
     mappedEventName,
-    identifiers: matchingIdentifiers(ruled),
+    // By what was given: without its own address an event could pass for another person's.
+    identifiers: { ...matchingIdentifiers(given.entry), ...withheld },
     further: event.mode === 'offline' ? [] : (event.further_identifiers ?? []),
     choices,
     properties,
+    dedupId: dedupId(given.entry.event, given.properties),
+    library: given.properties['$lib'],
     nowMs,
   });
 }

@@ -26,14 +26,16 @@ export function matchesUrl(pattern: string, address: string): boolean {
   return page !== null && matchesAddress(pattern, page);
 }
 
+/** Whether a text is a pattern's, with any text where `*` stands; case does not matter. */
+const matchesText = (pattern: string, text: string): boolean =>
+  matchesParts(pattern.toLowerCase().split('*'), text.toLowerCase());
+
 /**
- * Whether a text is the parts of a pattern in their order, with any text where `*` stands; case does not matter. Each is taken where it comes first,
+ * Whether a text is the parts of a pattern, in their order, with any text between. Each is taken where it comes first,
  * so that no pattern takes longer than the text is long; a regular expression of many stars would try every place of each.
  */
-export function matchesText(pattern: string, text: string): boolean {
-  const [first = '', ...rest] = pattern.toLowerCase().split('*');
+export function matchesParts([first = '', ...rest]: readonly string[], whole: string): boolean {
   const last = rest.pop();
-  const whole = text.toLowerCase();
   if (last === undefined) return whole === first;
   if (!whole.startsWith(first)) return false;
   let at = first.length;

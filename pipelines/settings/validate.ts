@@ -90,6 +90,9 @@ export function destinationProblems(destination: Destination, table: SettingsTab
   ];
 }
 
+/** Each is looked for in every event. */
+const STARS_MAX = 3;
+
 /** Names and paths in rules are shown and kept in plain text. */
 export function ruleProblems(rules: readonly DestinationRule[]): Problem[] {
   const named = rules.flatMap(({ events, rename_to, drop_properties }, at) => [
@@ -99,6 +102,7 @@ export function ruleProblems(rules: readonly DestinationRule[]): Problem[] {
   ]);
   return named.flatMap(([text, field]) => [
     ...unless(isPlainText(text, 1, 100), 'name_malformed', field, 'has 1 to 100 characters, none of control'),
+    ...unless(text.split('*').length <= STARS_MAX + 1, 'name_malformed', field, `has at most ${STARS_MAX} *`),
     ...personalProblems(text, field),
   ]);
 }

@@ -1,5 +1,6 @@
 // How delivery to a destination does: its health, the newest attempts, and a test event.
 
+import { setImmediate } from 'node:timers/promises';
 import { type Static, Type } from 'typebox';
 import { ALL_SITES } from '#infra/clickhouse/queries/running_queries.ts';
 import type { Egress } from '#infra/egress/send.ts';
@@ -117,7 +118,7 @@ export const deliveryRoutes = resource('Destinations', [
   route('POST', '/v1/admin/sites/{site_id}/destinations/{name}/rules/preview', 'previewRules', {
     access: inSite('destinations.read'),
     summary:
-      "What rules, those given or the destination's own, would make of the site's newest events; nothing is sent",
+      "What rules, those given or the destination's own, would make of the site's newest events, of those up to 32 kB; nothing is sent",
     params: api.destinationParams,
     body: api.previewBody,
     success: { status: 200, schema: api.previewAnswer, description: 'Events, the newest first' },
@@ -194,7 +195,11 @@ async function previewRules(
   const rows = typeof recent === 'string' || recent.length >= limit ? recent : await newest(PREVIEW_SINCE_MS);
   if (typeof rows === 'string') return refused(rows);
   const target = { adapter, id: name, settings: destination.settings, rules };
-  const items = rows.map((row) => previewOf(target, site, row, world.nowMs));
+  const items: ReturnType<typeof previewOf>[] = [];
+  for (const row of rows) {
+    items.push(previewOf(target, site, row, world.nowMs));
+    await setImmediate();
+  }
   return { kind: 'answered', body: { items } };
 }
 

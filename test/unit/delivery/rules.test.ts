@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
-import { decide, deliver } from '#pipelines/delivery/deliver.ts';
+import { decide, deliver, prepare } from '#pipelines/delivery/deliver.ts';
+import { ga4 } from '#pipelines/delivery/destinations/ga4/adapter.ts';
 import { meta } from '#pipelines/delivery/destinations/meta/adapter.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { applyRule, ruleFor } from '#pipelines/delivery/rules.ts';
+import { ruleProblems } from '#pipelines/settings/validate.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { DestinationRule } from '#schemas/setting.ts';
-import { entryOf, NO_IDENTIFIERS, NOW_MS, siteOf } from './entries.ts';
+import { entryOf, NO_IDENTIFIERS, NOW_MS, personOf, siteOf } from './entries.ts';
 import { answered, metaJob, portsOf, webhookJob } from './harness.ts';
 
 const ruleOf = (rule: Partial<DestinationRule>): DestinationRule => ({
@@ -122,4 +124,49 @@ test('what a rule drops decides nothing of consent: a refusal counts though its 
   expect(decide({ ...target, adapter: webhook as never }, siteOf(), entry, NOW_MS)).toMatchObject({
     ...{ kind: 'send', dropped: ['consent'] },
   });
+});
+
+test('a flat name that has dots is dropped by the path that reads the same, at every depth', () => {
+  const given = { 'user.email_domain': 'x', user: { email_domain: 'x', 'a.b': 1, id: 7 }, 'page.a.b': 2, 'other.x': 3 };
+  const ruled = dropped(given, ['user.email_domain', '*.a.b']);
+  expect(ruled.properties).toEqual({ user: { id: 7 }, 'other.x': 3 });
+  expect(ruled.dropped).toEqual(['user.email_domain', 'user.a.b', 'page.a.b']);
+});
+
+const mappedBy = (adapter: unknown, settings: object, drop_properties: string[], entry: EventEntry): unknown => {
+  const target = { adapter, id: 'webhook', settings, rules: [ruleOf({ drop_properties })] };
+  return prepare(target as never, siteOf(), entry, NOW_MS);
+};
+
+test('an event of somebody else than the browser is known of gets nothing of that person, though its address is dropped', () => {
+  const person = personOf({ email: 'a'.repeat(64), phone: '1'.repeat(64), external_id: '2'.repeat(64) });
+  const settings = { include_client_ip: 'no' };
+  const stranger = entryOf({ identifiers: { email: 'b'.repeat(64) }, person });
+  expect(mappedBy(webhook, settings, ['email'], stranger)).toHaveProperty('form.data.identifiers', {});
+  const same = entryOf({ identifiers: { email: 'a'.repeat(64) }, person });
+  const form = JSON.stringify(mappedBy(webhook, settings, ['email'], same));
+  expect([form.includes('a'.repeat(64)), form.includes('1'.repeat(64)), form.includes('2'.repeat(64))]).toEqual([
+    ...[false, true, true],
+  ]);
+});
+
+test.each([[['$*']], [['$lib']], [['$event_id']]])(
+  'without %j an event is still told from its double by the pixel, and known to be the browser’s',
+  (drop) => {
+    const hit = entryOf({ properties: { $lib: 'meta_pixel', $event_id: 'pix-1' } });
+    expect(mappedBy(meta, { pixel_id: '1', event_source_url: 'https://shop.example/' }, drop, hit)).toMatchObject({
+      form: { event_id: 'pix-1' },
+    });
+    const sent = entryOf({ caller: 'server', properties: { $lib: 'ga4' } });
+    expect(mappedBy(ga4, { measurement_id: 'G-AAAA1111', route: 'browser' }, drop, sent)).toEqual({
+      ...{ kind: 'skip', reason: 'routed_in_browser' },
+    });
+  },
+);
+
+test('a pattern of many stars is refused, as each is looked for in every event', () => {
+  const rules = [ruleOf({ events: ['a*b*c*'], drop_properties: ['*a*b*c*'] })];
+  expect(ruleProblems(rules).map(({ code, field }) => [code, field])).toEqual([
+    ['name_malformed', 'rules[0].drop_properties'],
+  ]);
 });

@@ -82,8 +82,8 @@ export const GA4_SCHEMA = Type.Object({
 export type Ga4Settings = Static<typeof GA4_SCHEMA>;
 
 /** What gtag has sent, whoever passed it on, the page sends to Google as well where it sends by itself. */
-function isOfBrowser({ caller, action_source }: Event, properties: Properties): boolean {
-  return (caller === 'browser' && action_source === 'website') || properties['$lib'] === GTAG_LIBRARY;
+function isOfBrowser({ caller, action_source }: Event, library: unknown): boolean {
+  return (caller === 'browser' && action_source === 'website') || library === GTAG_LIBRARY;
 }
 
 /**
@@ -94,7 +94,7 @@ function isOfBrowser({ caller, action_source }: Event, properties: Properties): 
 export function mapEvent(entry: EventEntry, context: MapContext<Ga4Settings>): MapResult {
   const { event } = entry;
   const { settings, properties } = context;
-  if (settings.route === 'browser' && isOfBrowser(event, properties))
+  if (settings.route === 'browser' && isOfBrowser(event, context.library))
     return { kind: 'skip', reason: 'routed_in_browser' };
   const named = eventName(context);
   if (named.kind === 'skip') return named;

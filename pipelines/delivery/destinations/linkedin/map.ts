@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { commerceOf, dedupId, happenedAtMs } from '#pipelines/delivery/event_fields.ts';
+import { commerceOf, happenedAtMs } from '#pipelines/delivery/event_fields.ts';
 import { baseUrlField, present } from '#pipelines/delivery/platform_http.ts';
 import { eventNamesField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
 import { type Properties, textOrParameter } from '#pipelines/events/vocabulary.ts';
@@ -66,7 +66,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<Settings>): MapR
     conversion: `urn:lla:llaPartnerConversion:${mappedEventName}`,
     conversionHappenedAt: happenedAtMs(event),
     conversionValue: conversionValue(event, properties),
-    eventId: dedupId(event, properties),
+    eventId: context.dedupId,
     user: { userIds: ids },
   });
   return { kind: 'mapped', form, group: '' };

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { commerceOf, dedupId, happenedAtMs, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
+import { commerceOf, happenedAtMs, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
 import {
   clientAddress,
   clientUserAgent,
@@ -179,7 +179,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<MetaSettings>): 
   const form = {
     event_name: name,
     event_time: happenedAtS(event),
-    event_id: dedupId(event, properties),
+    event_id: context.dedupId,
     action_source: event.action_source,
     ...(url !== null && event.action_source === 'website' ? { event_source_url: url } : {}),
     user_data: user,

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { commerceOf, dedupId, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
+import { commerceOf, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
 import {
   clientAddress,
   clientUserAgent,
@@ -133,7 +133,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<PinterestSetting
   const form = present({
     event_name: eventName(context),
     event_time: happenedAtS(event),
-    event_id: dedupId(event, properties),
+    event_id: context.dedupId,
     action_source: isWeb ? 'web' : 'offline',
     event_source_url: isWeb ? pageUrl(properties) : null,
     opt_out: choices.adPersonalization === false ? true : null,

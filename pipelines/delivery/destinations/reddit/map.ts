@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { commerceOf, dedupId, happenedAtMs, type Item } from '#pipelines/delivery/event_fields.ts';
+import { commerceOf, happenedAtMs, type Item } from '#pipelines/delivery/event_fields.ts';
 import { clientAddress, clientUserAgent, isKnownByDevice, sha256Hex } from '#pipelines/delivery/matching.ts';
 import { baseUrlField, cutText, listOrNull, present } from '#pipelines/delivery/platform_http.ts';
 import { choiceField, eventNamesField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
@@ -112,7 +112,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<RedditSettings>)
     click_id: click,
     user,
     metadata: present({
-      conversion_id: dedupId(event, properties),
+      conversion_id: context.dedupId,
       value,
       currency,
       item_count: itemCount,

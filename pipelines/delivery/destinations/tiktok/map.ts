@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
-import { commerceOf, deadlineOfAge, dedupId, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
+import { commerceOf, deadlineOfAge, happenedAtS, type Item } from '#pipelines/delivery/event_fields.ts';
 import {
   clientAddress,
   clientUserAgent,
@@ -145,7 +145,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<TiktokSettings>)
   const form = present({
     event: name,
     event_time: happenedAtS(event),
-    event_id: dedupId(event, properties),
+    event_id: context.dedupId,
     user,
     page:
       source.kind === 'web' ? presentOrNull({ url: pageUrl(properties), referrer: pageReferrer(properties) }) : null,
