@@ -122,8 +122,10 @@ export interface QueryRequest {
   ofPersons?: boolean;
   /** Whether other control services may have the answer: not where it lists persons or their events. */
   isShared: boolean;
-  /** How long the answer may be cached; 0: it is not kept, and no cached one will do. */
+  /** How long the answer may be cached; 0: no cached one will do. */
   cacheTtlMs: number;
+  /** False: nobody else is given the answer. */
+  isKept?: boolean;
   answer(rows: readonly unknown[]): object;
 }
 
@@ -150,7 +152,7 @@ export interface QueryAnswers {
 /** Rows of a statement, for an answer that is made of more than them; or the code by which it was refused. */
 export async function rowsOf<Row>(
   { queries, asker }: Pick<ControlServices, 'queries' | 'asker'>,
-  query: Pick<QueryRequest, 'siteId' | 'about' | 'asked' | 'statement' | 'cacheTtlMs'>,
+  query: Pick<QueryRequest, 'siteId' | 'about' | 'asked' | 'statement' | 'cacheTtlMs' | 'isKept'>,
 ): Promise<Row[] | ControlErrorCode> {
   const rest = {
     kind: 'query',

@@ -98,7 +98,7 @@ function eventsSql(siteId: string, query: RevenueQuery, spans: readonly TimeSpan
           'given',
         ),
         parts: `[ifNull(${unitsOf(numberIn('tax'), 'tax')}, ${NOTHING}), ifNull(${unitsOf(numberIn('shipping'), 'ship')}, ${NOTHING})]`,
-        code: 'upper(trimBoth(currency))',
+        code: 'upper(trim(currency))',
         period: `multiIf(${asked.map((condition, at) => `${condition}, ${at}`).join(', ')}, ${OUTSIDE})`,
         bucket: startOf(interval, 'timestamp', calendar, binder),
         person: 'actor',
@@ -215,12 +215,12 @@ function rankedSql(states: string, limit: number, least: number): string {
 /** Each of them in all that it is part of; grouping sets would take longer to analyse. */
 function figuresSql(ranked: string, limit: number): string {
   const kinds = ['all', 'interval', ...(limit > 0 ? ['value'] : [])].map((kind) => `'${kind}'`);
-  return `SELECT of, any(currencies) AS places, any(said) AS text, uniqExact(said) AS texts, uniqExactForEachMerge(payers) AS persons,
+  return `SELECT of, any(ranks) AS places, any(said) AS text, uniqExact(said) AS texts, uniqExactForEachMerge(payers) AS persons,
   sumForEach(numbers) AS counts, arrayMap(one -> toString(one), sumForEach(sums)) AS units,
   arrayMap(one -> (-one.1, one.2), groupArraySortedArray(${EXAMPLES_MAX})(again)) AS examples
 FROM (SELECT (kind, period, currency, if(kind = 'value', among, 0), if(kind = 'interval', bucket, 0)) AS of,
-    currencies, said, payers, numbers, sums, again
-  FROM (SELECT *, max(place) OVER () AS currencies FROM (${ranked})) ARRAY JOIN if(place <= ${CURRENCIES_MAX}, [${kinds.join(', ')}], []) AS kind) GROUP BY of`;
+    ranks, said, payers, numbers, sums, again
+  FROM (SELECT *, max(place) OVER () AS ranks FROM (${ranked})) ARRAY JOIN if(place <= ${CURRENCIES_MAX}, [${kinds.join(', ')}], []) AS kind) GROUP BY of`;
 }
 
 /** What was paid and paid back, by currency. */

@@ -187,8 +187,9 @@ async function previewRules(
       about: 'rules',
       asked: { sinceMs, limit },
       statement,
-      // Megabytes of what persons did.
       cacheTtlMs: 0,
+      // Megabytes of what persons did.
+      isKept: false,
     });
   };
   const recent = await newest(HOUR_MS);

@@ -76,7 +76,7 @@ export function createQueryAnswers(
       shared !== null && isShared && cacheTtlMs > 0 ? singleFlight(shared, name, cacheTtlMs, signal, start) : start();
     const entry = { startedAtMs: nowMs(), answered, waiting: 0, isOver: false, stop };
     cache.delete(name);
-    if (cacheTtlMs > 0) cache.set(name, entry);
+    if (query.isKept !== false) cache.set(name, entry);
     for (const oldest of [...cache.keys()].slice(0, -CACHE_SIZE)) cache.delete(oldest);
     return entry;
   }

@@ -46,10 +46,10 @@ test('a question that all have gone from is ended, and asked anew by the next', 
   expect(signals).toHaveLength(2);
 });
 
-test('what may not be cached is kept for nobody, whatever they would take', async () => {
+test('what is not to be kept is given to nobody, whatever they would take', async () => {
   let asked = 0;
   const answers = answersOf(async () => [++asked]);
-  await answers.answer(question('a', 0), asker());
+  await answers.answer({ ...question('a', 0), isKept: false }, asker());
   expect(await answers.answer(question('a'), asker())).toEqual({ ok: true, body: { rows: [2], as_of: 0 } });
 });
 
