@@ -22,7 +22,6 @@ export interface RateStore {
 }
 
 const LOADED = 'currency_rates FINAL WHERE rate > 0';
-const INSERT = 'INSERT INTO currency_rates (day, currency, base, rate, loaded_at)';
 
 /** Rates in ClickHouse. What is taken back is written as 0, so that nothing has to be deleted. @throws WarehouseError */
 export function createRateStore(warehouse: Warehouse): RateStore {
@@ -37,13 +36,16 @@ export function createRateStore(warehouse: Warehouse): RateStore {
       return { base: rows[0]?.base ?? null, currencies };
     },
     async write(base, rates) {
-      const loaded_at = new Date().toISOString().replace('T', ' ').slice(0, -1);
       const days = [...new Set(rates.map(({ day }) => day))];
       const all = [...rates, ...days.map((day) => ({ day, currency: base, rate: 1 }))];
       // As data: ten thousand rates are longer than a parameter of a query may be.
-      const rows = all.map(({ day, currency, rate }) => ({ day, currency, base, rate, loaded_at }));
+      const rows = all.map(({ day, currency, rate }) => ({ day, currency, base, rate }));
       await insertRows(warehouse, 'currency_rates', rows, {});
     },
-    clear: () => run(warehouse, `${INSERT} SELECT day, currency, base, 0, now64(3) FROM ${LOADED}`),
+    clear: () =>
+      run(
+        warehouse,
+        `INSERT INTO currency_rates (day, currency, base, rate) SELECT day, currency, base, 0 FROM ${LOADED}`,
+      ),
   };
 }
