@@ -3,32 +3,23 @@
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { decide } from '#pipelines/delivery/deliver.ts';
 import { defaultsOf } from '#pipelines/delivery/setting_fields.ts';
-import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
+import { IDENTIFIER_VARIANTS, type Identifier, noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
+import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { ActionSource, EventEntry, SiteMode } from '#schemas/event.ts';
 import type { DestinationRule, Site } from '#schemas/setting.ts';
 import { createBinder, type Statement } from './sql/statement.ts';
 
-const IDENTIFIERS = ['email', 'phone', 'first_name', 'last_name', 'external_id'] as const;
+const IDENTIFIERS = Object.keys(IDENTIFIER_VARIANTS) as Identifier[];
 
 /** A stored event; of identifiers only whether there are any, 1 or 0. */
-export interface PreviewRow extends Record<(typeof IDENTIFIERS)[number], number> {
-  event_id: string;
-  event: string;
+export interface PreviewRow extends Record<Identifier, number>, Pick<EventRow, StoredColumn> {
   received: number;
   happened: number;
-  mode: string;
-  action_source: string;
-  city: string;
-  state: string;
-  zip: string;
-  country: string;
-  client_ip: string;
-  client_user_agent: string;
-  value: number | null;
-  currency: string;
-  order_id: string;
-  properties: string;
 }
+
+type StoredColumn =
+  | ('event_id' | 'event' | 'mode' | 'action_source' | 'client_ip' | 'client_user_agent')
+  | ('city' | 'state' | 'zip' | 'country' | 'value' | 'currency' | 'order_id' | 'properties');
 
 /** Larger events are left out, so that a preview holds up nothing else. */
 const PROPERTIES_BYTES_MAX = 32_768;

@@ -1,6 +1,7 @@
 // What a destination's rules make of an event, before it is mapped: whether it goes, under which name, without which properties.
 
 import { folded, isRecord, type Properties } from '#pipelines/events/vocabulary.ts';
+import { IDENTIFIER_VARIANTS, type Identifier } from '#pipelines/privacy/hash_identifiers.ts';
 import { matchesParts } from '#pipelines/settings/url_pattern.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { DestinationRule } from '#schemas/setting.ts';
@@ -96,14 +97,8 @@ const FIELDS: Readonly<Record<string, EventField>> = {
   ...{ client_ip_address: 'client_ip', client_user_agent: 'client_user_agent' },
 };
 
-/** Those that are kept as hashes, in every variant; also what is known of the person is not sent then. */
-const HASHES: Readonly<Record<string, readonly (keyof Identifiers)[]>> = {
-  email: ['email', 'email_google', 'email_stripped'],
-  phone: ['phone', 'phone_digits'],
-  first_name: ['first_name', 'first_name_google'],
-  last_name: ['last_name', 'last_name_google'],
-  external_id: ['external_id'],
-};
+/** Those that are kept as hashes: they are dropped in every variant, and what is known of the person is not sent then. */
+const HASHED = Object.keys(IDENTIFIER_VARIANTS) as Identifier[];
 
 /** An event as a rule lets it go. */
 export interface RuledEvent {
@@ -131,13 +126,13 @@ export function applyRule(
     Object.assign(event, { [field]: null });
     dropped.add(name);
   }
-  const hashes = Object.keys(HASHES).filter(isDropped);
+  const hashes = HASHED.filter(isDropped);
   const withheld: RuledEvent['withheld'] = Object.fromEntries(
-    hashes.flatMap((name) => HASHES[name] ?? []).map((field) => [field, null]),
+    hashes.flatMap((name) => IDENTIFIER_VARIANTS[name]).map((field) => [field, null]),
   );
   const bare = <Of extends Identifiers | null>(of: Of): Of => (of === null ? of : { ...of, ...withheld });
-  const has = (of: Identifiers | null | undefined, name: string): boolean =>
-    (HASHES[name] ?? []).some((field) => of?.[field] != null);
+  const has = (of: Identifiers | null | undefined, name: Identifier): boolean =>
+    IDENTIFIER_VARIANTS[name].some((field) => of?.[field] != null);
   const known = [entry.event.identifiers, entry.person?.identifiers, ...(entry.event.further_identifiers ?? [])];
   for (const name of hashes) if (known.some((of) => has(of, name))) dropped.add(name);
   const { person } = entry;

@@ -31,7 +31,8 @@ export function noIdentifiers(): Identifiers {
 
 export type Identifier = 'email' | 'phone' | 'first_name' | 'last_name' | 'external_id';
 
-const VARIANTS: Readonly<Record<Identifier, readonly (keyof Identifiers)[]>> = {
+/** The fields that hold an identifier: its hash, and those of the forms that platforms disagree on. */
+export const IDENTIFIER_VARIANTS: Readonly<Record<Identifier, readonly (keyof Identifiers)[]>> = {
   email: ['email', 'email_google', 'email_stripped'],
   phone: ['phone', 'phone_digits'],
   first_name: ['first_name', 'first_name_google'],
@@ -40,12 +41,12 @@ const VARIANTS: Readonly<Record<Identifier, readonly (keyof Identifiers)[]>> = {
 };
 
 export function copyIdentifier(into: Identifiers, kind: Identifier, from: Identifiers): void {
-  for (const variant of VARIANTS[kind]) into[variant] = from[variant];
+  for (const variant of IDENTIFIER_VARIANTS[kind]) into[variant] = from[variant];
 }
 
 /** Fills in the variants that one of the same identifier has, as a hash that was sent has none. */
 export function completeIdentifier(into: Identifiers, kind: Identifier, from: Identifiers): void {
-  for (const variant of VARIANTS[kind]) into[variant] ??= from[variant];
+  for (const variant of IDENTIFIER_VARIANTS[kind]) into[variant] ??= from[variant];
 }
 
 /**
