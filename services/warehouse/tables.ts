@@ -58,11 +58,10 @@ export async function createTables(
         const read = await reader.read(value);
         if (!read.ok) return read;
         const kept = suppressed.kept(read.value, (view) => view);
-        if (kept.length === read.value.length) {
-          return { ok: true, value: columnarEvents(kept, phoneHmac, locating, () => reader.readAgain(value)) };
-        }
-        dropped(ERASED, read.value.length - kept.length);
-        return { ok: true, value: columnarEvents(kept, phoneHmac, locating) };
+        const left = read.value.length - kept.length;
+        if (left > 0) dropped(ERASED, left);
+        const readAgain = left > 0 ? undefined : () => reader.readAgain(value);
+        return { ok: true, value: columnarEvents(kept, phoneHmac, locating, readAgain) };
       },
     });
   }

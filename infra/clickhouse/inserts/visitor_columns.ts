@@ -289,12 +289,6 @@ class Answers<Answer> {
   }
 }
 
-export function isSame(text: Buffer, bytes: Buffer, start: number, end: number): boolean {
-  if (text.length !== end - start) return false;
-  for (let at = 0; at < text.length; at++) if (text[at] !== bytes[start + at]) return false;
-  return true;
-}
-
 /** Texts of a column by their numbers; that of the empty text is 0. */
 export class ColumnTexts {
   readonly texts: Buffer[] = [Buffer.alloc(0)];
