@@ -1,5 +1,6 @@
 // What traces are to the processes: spans that are started and ended. Null in place of a tracer: nothing is traced. Of requests are
 // traced a share of all, and those of trusted callers who trace them already, up to a rate.
+import type { HttpRequestIn } from '#infra/http/http_server.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { readTraceparent, type TraceContext } from '#schemas/trace_context.ts';
 
@@ -90,6 +91,27 @@ export function createSampling({ ratio, random, nowMs }: SamplingOptions) {
       if (said !== null && !said.isSampled) return null;
       if (said !== null && isWithinRate()) return { parent: said.context };
       return random() < ratio ? { parent: said?.context ?? null } : null;
+    },
+  };
+}
+
+const SERVER_ERROR = 500;
+
+/** Begins the span of a request to a server of ours, by method and route; it ends with the answer's status. */
+export function startRequestSpan(
+  tracer: Pick<Tracer, 'start'>,
+  { method, routeOptions: { url: route = '' } }: Pick<HttpRequestIn, 'method' | 'routeOptions'>,
+  startMs: number,
+  decided: { parent: TraceContext | null },
+) {
+  const attributes = { 'http.request.method': method, 'http.route': route };
+  const name = `${method} ${route}`.trimEnd();
+  const span = tracer.start({ name, kind: 'server', startMs, attributes, ...decided });
+  return {
+    context: span.context,
+    end(endMs: number, statusCode: number, more: SpanAttributes = {}): void {
+      const error = statusCode >= SERVER_ERROR ? String(statusCode) : undefined;
+      span.end(endMs, { 'http.response.status_code': statusCode, ...more }, error);
     },
   };
 }

@@ -1,8 +1,6 @@
 // Spans of requests. What a caller says of traces is not heard: anybody can call.
 import type { HttpRequestIn, HttpServer } from '#infra/http/http_server.ts';
-import { createSampling, type OpenSpan, type Tracer } from '#infra/tracing/tracer.ts';
-
-const SERVER_ERROR = 500;
+import { createSampling, startRequestSpan, type Tracer } from '#infra/tracing/tracer.ts';
 
 /** Has a share of the requests of a server traced, by method, route and status. */
 export function traceRequests(
@@ -11,21 +9,14 @@ export function traceRequests(
   { nowMs, monotonicMs, random }: { nowMs(): number; monotonicMs(): number; random(): number },
 ): void {
   const sampling = createSampling({ ratio: tracer.ratio, random, nowMs: monotonicMs });
-  const spans = new WeakMap<HttpRequestIn, OpenSpan>();
+  const spans = new WeakMap<HttpRequestIn, ReturnType<typeof startRequestSpan>>();
   app.addHook('onRequest', (request, _reply, done) => {
     const decided = sampling.decide(undefined);
-    if (decided !== null) {
-      const { method, routeOptions } = request;
-      const route = routeOptions.url ?? '';
-      const attributes = { 'http.request.method': method, 'http.route': route };
-      const name = `${method} ${route}`.trimEnd();
-      spans.set(request, tracer.start({ name, kind: 'server', startMs: nowMs(), attributes, ...decided }));
-    }
+    if (decided !== null) spans.set(request, startRequestSpan(tracer, request, nowMs(), decided));
     done();
   });
   app.addHook('onResponse', (request, { statusCode }, done) => {
-    const error = statusCode >= SERVER_ERROR ? String(statusCode) : undefined;
-    spans.get(request)?.end(nowMs(), { 'http.response.status_code': statusCode }, error);
+    spans.get(request)?.end(nowMs(), statusCode);
     done();
   });
 }

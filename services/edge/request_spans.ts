@@ -1,7 +1,7 @@
 // Spans of requests whose caller is known, and of what they produce.
 import type { HttpReply, HttpRequestIn } from '#infra/http/http_server.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import { createSampling, type OpenSpan, type Tracer } from '#infra/tracing/tracer.ts';
+import { createSampling, startRequestSpan, type Tracer } from '#infra/tracing/tracer.ts';
 import { requestTraceHeaders } from '#schemas/trace_context.ts';
 import type { IngestCaller } from './ingest_service.ts';
 
@@ -14,8 +14,6 @@ export interface RequestSpan {
 
 export type RequestSpans = ReturnType<typeof createRequestSpans>;
 
-const SERVER_ERROR = 500;
-
 /**
  * @param clocks `monotonicMs` bounds how many requests are traced because servers say so; browsers are not heard, as anybody
  *   can be one.
@@ -26,7 +24,7 @@ export function createRequestSpans(
 ) {
   const sampling = createSampling({ ratio: tracer.ratio, random, nowMs: monotonicMs });
 
-  function open(span: OpenSpan, siteId: string): RequestSpan {
+  function open(span: ReturnType<typeof startRequestSpan>, siteId: string): RequestSpan {
     return {
       produce(records) {
         const sent = tracer.start({
@@ -45,22 +43,17 @@ export function createRequestSpans(
         return { headers: requestTraceHeaders(sent.context), end: (error) => sent.end(nowMs(), {}, error) };
       },
       end({ statusCode }) {
-        const error = statusCode >= SERVER_ERROR ? String(statusCode) : undefined;
-        span.end(nowMs(), { 'http.response.status_code': statusCode, 'svc.site': siteId }, error);
+        span.end(nowMs(), statusCode, { 'svc.site': siteId });
       },
     };
   }
 
   return {
     /** The trace of a request that is now known to be of this caller; null where it is not traced. */
-    begin({ method, headers, routeOptions }: HttpRequestIn, { key, site }: IngestCaller): RequestSpan | null {
-      const said = key.caller === 'server' ? headers['traceparent'] : undefined;
+    begin(request: HttpRequestIn, { key, site }: IngestCaller): RequestSpan | null {
+      const said = key.caller === 'server' ? request.headers['traceparent'] : undefined;
       const decided = sampling.decide(typeof said === 'string' ? said : undefined);
-      if (decided === null) return null;
-      const route = routeOptions.url ?? '';
-      const attributes = { 'http.request.method': method, 'http.route': route };
-      const facts = { name: `${method} ${route}`, kind: 'server', startMs: nowMs(), attributes, ...decided } as const;
-      return open(tracer.start(facts), site.site_id);
+      return decided === null ? null : open(startRequestSpan(tracer, request, nowMs(), decided), site.site_id);
     },
   };
 }
