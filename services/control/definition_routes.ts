@@ -6,12 +6,12 @@ import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { closed, idField, type Meta, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/sites.ts';
-import { inSite } from './auth.ts';
+import { checkIfMatch } from './changes.ts';
 import type { ControlErrorCode } from './errors.ts';
 import {
-  checkIfMatch,
   done,
   doneWith,
+  inSite,
   listed,
   type Outcome,
   type Refused,

@@ -26,7 +26,6 @@ import {
   authorizerFor,
   type Caller,
   cookieValue,
-  type Input,
   type Judge,
   missingPermission,
   type OwnNames,
@@ -34,15 +33,14 @@ import {
   sessionCookieFor,
   setCookie,
 } from './auth.ts';
+import { type ChangePlan, commitAs, noteAs } from './changes.ts';
 import type { LoadDashboard } from './dashboard_files.ts';
 import { type ControlErrorCode, refuse } from './errors.ts';
 import { formatOf } from './queries/formats.ts';
 import type { DeadLettersFor } from './redelivery/dead_letter_routes.ts';
 import {
-  type ChangePlan,
   type ControlServices,
-  commitAs,
-  noteAs,
+  type Input,
   type Outcome,
   type Refused,
   type RequestContext,

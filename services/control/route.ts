@@ -1,5 +1,5 @@
-// What a route is, what it is given and what it answers: one value that is served and documented. Changes, versions
-// and pages with it.
+// What a route is, who may use it, what it is given and what it answers: one value that is served and documented. Pages of
+// lists with it.
 
 import type { Static, TObject, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
@@ -18,25 +18,14 @@ import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import type { PersonSubject, TypedSubject } from '#pipelines/erasure/subject.ts';
 import type { Permission, Place, Principal } from '#pipelines/settings/access.ts';
-import { behind, issuerKey } from '#pipelines/settings/admin_tokens.ts';
-import { accountOfGrants } from '#pipelines/settings/audit.ts';
 import type { ProofFinding } from '#pipelines/settings/domains.ts';
-import {
-  changesMadeRecord,
-  type Fact,
-  notedRecord,
-  type Planned,
-  type SettingsJournal,
-  type SettingsView,
-  versionOf,
-} from '#pipelines/settings/journal.ts';
+import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import type { Problem } from '#pipelines/settings/problems.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';
-import { changesMadeKey } from '#pipelines/settings/table.ts';
 import type { Erasure, ReplayProgress } from '#schemas/records.ts';
-import type { ChangesMade, Setting, Site } from '#schemas/setting.ts';
+import type { Site } from '#schemas/setting.ts';
 import { type Meta, nothing, PAGE_ITEMS, problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
-import type { Access, Caller, Input, Judge, SignInPlace } from './auth.ts';
+import type { Caller, Judge, SignInPlace } from './auth.ts';
 import type { SendTest } from './destinations/delivery.ts';
 import type { ControlErrorCode } from './errors.ts';
 import type { StageView } from './operations/routes.ts';
@@ -50,6 +39,81 @@ export interface DomainRules {
   /** How long a verified domain is served though its records are missing. */
   graceMs: number;
 }
+
+/** What a request gives its route, once the route's schemas have checked it. */
+export interface Input<Params = unknown, Query = unknown, Body = unknown> {
+  params: Params;
+  query: Query;
+  body: Body;
+  /** The If-Match header as received. */
+  ifMatch: string | null;
+}
+
+/** What a route needs of who asks, and where. */
+export interface Needs {
+  permission: Permission;
+  /** What it may need instead, by what is asked. */
+  others?: readonly Permission[];
+  /** Which of these it needs for an input; without it, always `permission`. */
+  choose?(input: Input, view: SettingsView): Permission;
+  /**
+   * Where: of several places each. A fact that is not known is nowhere but in the whole installation, so that nobody learns what
+   * there is elsewhere. `listed`: anywhere, as what is answered is cut to what may be seen.
+   */
+  of(input: Input, view: SettingsView, principal: Principal): Place | readonly Place[] | 'listed';
+}
+
+/** Who may use a route: whoever comes, whoever is known, or who has a permission. */
+export type Access = 'open' | 'known' | Needs;
+
+/** In the site that the path names. */
+export const inSite = (permission: Permission): Needs => ({
+  permission,
+  of: ({ params }) => ({ site: (params as { site_id: string }).site_id }),
+});
+
+/** In the account that the path names. */
+export const inAccount = (permission: Permission): Needs => ({
+  permission,
+  of: ({ params }) => ({ account: (params as { account_id: string }).account_id }),
+});
+
+/** In the whole installation. */
+export const inAll = (permission: Permission): Needs => ({ permission, of: () => 'installation' });
+
+/** In the site that the query names; without one anywhere, and the list is cut. */
+export const ofListed = (permission: Permission): Needs => ({
+  permission,
+  of({ query }) {
+    const { site_id } = query as { site_id?: string };
+    return site_id === undefined ? 'listed' : { site: site_id };
+  },
+});
+
+/** Where something of a site is; of no site, or of one that is not known: in the installation. */
+export const placeOfSite = (siteId: string | null | undefined): Place =>
+  siteId === null || siteId === undefined ? 'installation' : { site: siteId };
+
+/** In the site that the body names; without one in the whole installation. */
+export const inBodySite = (permission: Permission): Needs => ({
+  permission,
+  of({ body }) {
+    const { site_id } = body as { site_id?: string | null };
+    return placeOfSite(site_id);
+  },
+});
+
+/** In the site of the key that the path names. */
+export const inKeySite = (permission: Permission): Needs => ({
+  permission,
+  of: ({ params }, { table }) => placeOfSite(table.keyByHash((params as { key_hash: string }).key_hash)?.site_id),
+});
+
+/** In the site of the replay that the path names. */
+export const inReplaySite = (permission: Permission): Needs => ({
+  permission,
+  of: ({ params }, { table }) => placeOfSite(table.replay((params as { replay_id: string }).replay_id)?.site_id),
+});
 
 /** Everything a route may use beside the request. */
 export interface RequestContext {
@@ -322,115 +386,6 @@ export type KnownAsked = SessionAsked & { caller: Caller; judge: Judge };
 export type SessionAnswer =
   | { kind: 'answered'; body: object; version?: string; cookie?: string | null; flow?: string | null }
   | { kind: 'refused'; code: ControlErrorCode; problems: Problem[]; waitMs?: number | null; flow?: string | null };
-
-/** What changes are written with. */
-interface ChangeParts {
-  journal: SettingsJournal;
-  nowMs(): number;
-}
-
-/**
- * What one may change in a day, together with the tokens and users that go back to them; the audit keeps 5,000 changes of an
- * account, which nobody alone may push out within two days.
- */
-export const CHANGES_MAX = 2_000;
-/** Beyond that: who has used up the day, or had it used up by a thief, can still lock the thief out. */
-export const PROTECTING_MAX = 200;
-/** Of these the tokens that somebody issued leave some to them: one that was stolen must not keep them from revoking it. */
-export const PROTECTING_OF_TOKENS_MAX = 100;
-const DAY_MS = 86_400_000;
-
-/** What is written; `protects` where it only takes away what lets somebody in. */
-export type ChangePlan<T> = Planned<T> & { protects?: boolean };
-
-/**
- * Writes what somebody has asked for; every request that changes settings, or notes what it does, comes by here. Who asks is
- * judged again when it is their turn, by the settings that are changed; beyond what one may change in a day they are refused,
- * except for some that protect.
- *
- * @param plan What is written, by the settings and who asks as they are then.
- * @throws JournalError
- */
-export function commitAs<T>(
-  { journal, nowMs }: ChangeParts,
-  judge: Judge,
-  plan: (view: SettingsView, principal: Principal) => ChangePlan<T>,
-): Promise<T | Refused> {
-  return journal.change<T | Refused>((view) => {
-    const judged = judge(view);
-    if (!judged.ok) return { records: [], result: refused(judged.code) };
-    const { principal } = judged.caller;
-    const planned = plan(view, principal);
-    const changes = planned.records.filter(({ setting }) => setting?.audit).length;
-    if (changes === 0) return planned;
-    const made = madeToday(view, behind(view, principal), nowMs());
-    const count = made.count + changes;
-    if (count > mostOf(view, principal, planned)) return { records: [], result: refused('changes_limited') };
-    // First, as what was written is waited for by its last entry of the audit.
-    const counted = changesMadeRecord({ ...made, count }, principal.actor, nowMs());
-    return { ...planned, records: [counted, ...planned.records] };
-  });
-}
-
-/**
- * Has the audit say what is about to be done, by who asks as they are then.
- *
- * @param protects Whether it only takes away what lets somebody in.
- * @throws JournalError
- */
-export function noteAs(
-  parts: ChangeParts,
-  judge: Judge,
-  about: string,
-  what: Record<string, unknown>,
-  protects: boolean,
-): Promise<Refused | null> {
-  return commitAs<null>(parts, judge, (view, { actor, grants }) => {
-    const who = { actor, accountId: accountOfGrants(grants, view.table) };
-    return { records: [notedRecord(view, about, what, who, parts.nowMs())], result: null, protects };
-  });
-}
-
-/** What those who stand behind somebody have made of a day, which begins with the first change after another. */
-function madeToday(view: SettingsView, by: string, nowMs: number): ChangesMade {
-  const made = view.record(changesMadeKey(by))?.changes_made ?? null;
-  return made === null || nowMs - made.since >= DAY_MS ? { by, since: nowMs, count: 0 } : made;
-}
-
-function mostOf(view: SettingsView, principal: Principal, { protects }: ChangePlan<unknown>): number {
-  if (protects !== true) return CHANGES_MAX;
-  const isFirst = behind(view, principal) === issuerKey(principal);
-  return CHANGES_MAX + (isFirst ? PROTECTING_MAX : PROTECTING_OF_TOKENS_MAX);
-}
-
-/** The version of a fact, and who wrote it when. @throws when there is no such fact. */
-export function metaOf(view: SettingsView, key: string): Meta {
-  const record = recordOf(view, key);
-  return { version: versionOf(record), changed_at: record.changed_at, changed_by: record.changed_by };
-}
-
-/**
- * Refuses a change of a fact that is not what its reader saw (412). Where If-Match must be sent and was not, that is
- * refused too (428): a change made blindly would undo another's.
- */
-export function checkIfMatch(
-  view: SettingsView,
-  key: string,
-  ifMatch: string | null,
-  need: 'required' | 'optional',
-): Refused | null {
-  if (ifMatch === null) return need === 'required' ? refused('if_match_missing') : null;
-  if (ifMatch.trim() === '*') return null;
-  const version = versionOf(recordOf(view, key));
-  const matches = ifMatch.split(',').some((tag) => tag.trim() === `"${version}"`);
-  return matches ? null : refused('version_conflict');
-}
-
-function recordOf(view: SettingsView, key: string): Setting {
-  const record = view.record(key);
-  if (record === undefined) throw new Error(`no record under ${key}`);
-  return record;
-}
 
 interface PageQuery {
   limit?: number;

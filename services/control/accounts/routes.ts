@@ -12,15 +12,17 @@ import type { Account } from '#schemas/setting.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { type RatesInput, ratesInput, ratesShape } from '#services/control_api/queries.ts';
 import * as api from '#services/control_api/sites.ts';
-import { inAccount, inAll, type Needs, ofListed } from '../auth.ts';
+import { checkIfMatch, metaOf } from '../changes.ts';
 import {
   type ControlServices,
-  checkIfMatch,
   doneWith,
   type GatheredAnswer,
+  inAccount,
+  inAll,
   listed,
-  metaOf,
+  type Needs,
   type Outcome,
+  ofListed,
   type RequestContext,
   refused,
   refusedFor,

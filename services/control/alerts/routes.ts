@@ -22,9 +22,9 @@ import type { AlertSetting } from '#schemas/setting.ts';
 import * as api from '#services/control_api/alerts.ts';
 import { closed } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/sites.ts';
-import { inSite } from '../auth.ts';
+import { metaOf } from '../changes.ts';
 import { definitionRoutes } from '../definition_routes.ts';
-import { metaOf, type RequestContext, type Route, refused, refusedFor, resource, route } from '../route.ts';
+import { inSite, type RequestContext, type Route, refused, refusedFor, resource, route } from '../route.ts';
 
 const DEFINITION_CHARACTERS_MAX = 16_384;
 /** Of a site in an hour: each is a message to somebody. */

@@ -9,9 +9,8 @@ import { parseSettingKey, type SettingsTable } from '#pipelines/settings/table.t
 import type { DataRead } from '#schemas/records.ts';
 import type { Grant } from '#schemas/setting.ts';
 import * as api from '#services/control_api/audit.ts';
-import { ofListed, placeOfSite } from '../auth.ts';
 import { createQueryGate } from '../queries/answers.ts';
-import { resource, route, shown } from '../route.ts';
+import { ofListed, placeOfSite, resource, route, shown } from '../route.ts';
 
 const LIMIT = 100;
 export const auditRoutes = resource('Audit', [

@@ -26,11 +26,13 @@ import type { EventEntry } from '#schemas/event.ts';
 import type { Destination, Site } from '#schemas/setting.ts';
 import * as api from '#services/control_api/destinations.ts';
 import { timeField } from '#services/control_api/fields.ts';
-import { type Input, inSite, ofListed } from '../auth.ts';
 import type { ControlErrorCode } from '../errors.ts';
 import {
   type ControlServices,
   type GatheredAnswer,
+  type Input,
+  inSite,
+  ofListed,
   type RequestContext,
   refused,
   resource,

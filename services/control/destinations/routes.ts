@@ -13,14 +13,14 @@ import type { Destination, DestinationRule } from '#schemas/setting.ts';
 import * as api from '#services/control_api/destinations.ts';
 import { nothing, pageOf } from '#services/control_api/fields.ts';
 import { siteParams } from '#services/control_api/sites.ts';
-import { inSite, ofListed } from '../auth.ts';
+import { checkIfMatch, metaOf } from '../changes.ts';
 import {
-  checkIfMatch,
   done,
   doneWith,
+  inSite,
   listed,
-  metaOf,
   type Outcome,
+  ofListed,
   type RequestContext,
   refused,
   refusedFor,

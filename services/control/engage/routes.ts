@@ -5,8 +5,9 @@ import { DEFINITIONS_MAX, readDefinition, siteEngageProblems } from '#pipelines/
 import { engageKey } from '#pipelines/settings/table.ts';
 import type { EngageItem } from '#schemas/setting.ts';
 import { ENGAGE_PATHS, type EngageView, engageInputs, engageShapes } from '#services/control_api/engage.ts';
+import { metaOf } from '../changes.ts';
 import { definitionRoutes } from '../definition_routes.ts';
-import { metaOf, type Route, refusedFor } from '../route.ts';
+import { type Route, refusedFor } from '../route.ts';
 
 export const engageRoutes: Route[] = ENGAGE_KINDS.flatMap((kind) =>
   definitionRoutes<EngageItem>({

@@ -8,14 +8,15 @@ import { keyProblems } from '#pipelines/settings/validate.ts';
 import type { ApiKey } from '#schemas/setting.ts';
 import { pageOf } from '#services/control_api/fields.ts';
 import * as api from '#services/control_api/sites.ts';
-import { inBodySite, inKeySite, ofListed } from '../auth.ts';
+import { checkIfMatch, metaOf } from '../changes.ts';
 import {
-  checkIfMatch,
   done,
   doneWith,
+  inBodySite,
+  inKeySite,
   listed,
-  metaOf,
   type Outcome,
+  ofListed,
   type RequestContext,
   refused,
   refusedFor,

@@ -16,8 +16,18 @@ import { closed, idField } from '#services/control_api/fields.ts';
 import type { StageItem } from '#services/control_api/operations.ts';
 import * as api from '#services/control_api/operations.ts';
 import { siteParams } from '#services/control_api/sites.ts';
-import { type Input, inAll, inSite, ofListed } from '../auth.ts';
-import { type ControlServices, type GatheredAnswer, type RequestContext, refused, resource, route } from '../route.ts';
+import {
+  type ControlServices,
+  type GatheredAnswer,
+  type Input,
+  inAll,
+  inSite,
+  ofListed,
+  type RequestContext,
+  refused,
+  resource,
+  route,
+} from '../route.ts';
 
 const STAGES = ['dedup', 'quota', 'identity', 'warehouse'] as const;
 

@@ -11,10 +11,12 @@ import { siteKey } from '#pipelines/settings/table.ts';
 import type { Erasure } from '#schemas/records.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import * as api from '#services/control_api/persons.ts';
-import { type Input, inSite, ofListed } from '../auth.ts';
 import {
   type ControlServices,
   type GatheredAnswer,
+  type Input,
+  inSite,
+  ofListed,
   type Refused,
   type RequestContext,
   refused,

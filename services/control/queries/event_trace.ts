@@ -8,11 +8,12 @@ import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import { sentId } from '#pipelines/intake/event_id.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
-import { type Input, inSite } from '../auth.ts';
 import type { ControlErrorCode } from '../errors.ts';
 import {
   type ControlServices,
   type GatheredAnswer,
+  type Input,
+  inSite,
   type RequestContext,
   refused,
   resource,

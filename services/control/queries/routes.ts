@@ -17,8 +17,16 @@ import { sqlAnswerShape } from '#pipelines/analytics/sql_rows.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import { calendarOf } from '#pipelines/settings/calendar.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
-import { type Input, inSite, type Needs } from '../auth.ts';
-import { type PreparedQuery, type RequestContext, refused, resource, route } from '../route.ts';
+import {
+  type Input,
+  inSite,
+  type Needs,
+  type PreparedQuery,
+  type RequestContext,
+  refused,
+  resource,
+  route,
+} from '../route.ts';
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
 
 /** Of fewer a value may tell who they are. */

@@ -9,10 +9,11 @@ import { savedKey } from '#pipelines/settings/table.ts';
 import type { SavedItem, SavedKind } from '#schemas/setting.ts';
 import { closed, timeField } from '#services/control_api/fields.ts';
 import { savedInputs, savedParams, savedShapes } from '#services/control_api/queries.ts';
-import { inSite, type Needs } from '../auth.ts';
+import { metaOf } from '../changes.ts';
 import { definitionRoutes } from '../definition_routes.ts';
 import {
-  metaOf,
+  inSite,
+  type Needs,
   type PreparedQuery,
   type RequestContext,
   type Route,

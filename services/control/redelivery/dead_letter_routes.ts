@@ -25,12 +25,12 @@ import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { AttemptItem } from '#services/control_api/destinations.ts';
 import { pageOf } from '#services/control_api/fields.ts';
 import * as api from '#services/control_api/redelivery.ts';
-import { ofListed } from '../auth.ts';
 import { attemptItem } from '../destinations/delivery.ts';
 import { createQueryGate } from '../queries/answers.ts';
 import {
   type ControlServices,
   type GatheredAnswer,
+  ofListed,
   type RequestContext,
   refused,
   resource,

@@ -12,14 +12,16 @@ import type { ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { pageOf } from '#services/control_api/fields.ts';
 import * as api from '#services/control_api/redelivery.ts';
-import { inBodySite, inReplaySite, ofListed, placeOfSite } from '../auth.ts';
+import { checkIfMatch, metaOf } from '../changes.ts';
 import { isCalledByAddress } from '../destinations/routes.ts';
 import {
-  checkIfMatch,
   doneWith,
+  inBodySite,
+  inReplaySite,
   listed,
-  metaOf,
   type Outcome,
+  ofListed,
+  placeOfSite,
   type RequestContext,
   refused,
   resource,

@@ -19,10 +19,11 @@ import { siteProblems } from '#pipelines/settings/validate.ts';
 import type { DomainProof, Site } from '#schemas/setting.ts';
 import { closed, idField, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { type DomainItem, domainParams, domainShape } from '#services/control_api/sites.ts';
-import { inSite, ofListed } from '../auth.ts';
 import {
   type DomainRules,
   done,
+  inSite,
+  ofListed,
   page,
   type RequestContext,
   refused,

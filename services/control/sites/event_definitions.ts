@@ -13,8 +13,8 @@ import { siteKey } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
 import type { Site } from '#schemas/setting.ts';
 import { definitionInput, definitionParams, siteParams } from '#services/control_api/sites.ts';
-import { inSite } from '../auth.ts';
-import { checkIfMatch, done, metaOf, type Outcome, refused, refusedFor, resource, route } from '../route.ts';
+import { checkIfMatch, metaOf } from '../changes.ts';
+import { done, inSite, type Outcome, refused, refusedFor, resource, route } from '../route.ts';
 
 const base = '/v1/admin/sites/{site_id}/event-definitions';
 const listShape = Type.Object({ items: Type.Array(eventDefinitionSchema) });

@@ -15,15 +15,17 @@ import { siteProblems } from '#pipelines/settings/validate.ts';
 import { type AdminToken, type ApiKey, type Grant, type Site, TAG_DEFAULTS, type User } from '#schemas/setting.ts';
 import { closed, idField, pageFields, pageOf } from '#services/control_api/fields.ts';
 import * as api from '#services/control_api/sites.ts';
-import { type Input, inSite, type Needs, ofListed } from '../auth.ts';
+import { checkIfMatch, metaOf } from '../changes.ts';
 import {
   type ControlServices,
-  checkIfMatch,
   doneWith,
   type GatheredAnswer,
+  type Input,
+  inSite,
   listed,
-  metaOf,
+  type Needs,
   type Outcome,
+  ofListed,
   type Refused,
   type RequestContext,
   refused,

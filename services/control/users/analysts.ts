@@ -13,8 +13,7 @@ import { problem } from '#pipelines/settings/problems.ts';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
 import type { AdminToken } from '#schemas/setting.ts';
 import * as api from '#services/control_api/queries.ts';
-import { ofListed } from '../auth.ts';
-import { type Refused, type RequestContext, refused, resource, route } from '../route.ts';
+import { ofListed, type Refused, type RequestContext, refused, resource, route } from '../route.ts';
 
 /** Of each account whose sites they read. */
 const ANALYSTS_MAX = 200;

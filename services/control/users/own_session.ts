@@ -7,8 +7,9 @@ import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
 import { closed } from '#services/control_api/fields.ts';
 import * as api from '#services/control_api/users.ts';
+import { commitAs } from '../changes.ts';
 import type { ControlErrorCode } from '../errors.ts';
-import { commitAs, type KnownAsked, type Refused, refused, resource, route, type SessionAnswer } from '../route.ts';
+import { type KnownAsked, type Refused, refused, resource, route, type SessionAnswer } from '../route.ts';
 import {
   isRight,
   reached,

@@ -23,15 +23,14 @@ import { userKey } from '#pipelines/settings/table.ts';
 import type { User } from '#schemas/setting.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import * as api from '#services/control_api/users.ts';
-import { type Needs, ofListed, type PrincipalId } from '../auth.ts';
+import type { PrincipalId } from '../auth.ts';
+import { checkIfMatch, commitAs, metaOf, noteAs } from '../changes.ts';
 import {
-  checkIfMatch,
-  commitAs,
   doneWith,
   type KnownAsked,
   listed,
-  metaOf,
-  noteAs,
+  type Needs,
+  ofListed,
   type Refused,
   refused,
   resource,

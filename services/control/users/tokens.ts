@@ -16,14 +16,14 @@ import { adminTokenKey } from '#pipelines/settings/table.ts';
 import type { AdminToken, Grant } from '#schemas/setting.ts';
 import { closed, pageFields, pageOf } from '#services/control_api/fields.ts';
 import { issuedTokenShape, newToken, type TokenItem, tokenParams, tokenShape } from '#services/control_api/users.ts';
-import { type Needs, ofListed } from '../auth.ts';
+import { checkIfMatch, metaOf } from '../changes.ts';
 import {
-  checkIfMatch,
   done,
   doneWith,
   listed,
-  metaOf,
+  type Needs,
   type Outcome,
+  ofListed,
   refused,
   refusedFor,
   resource,

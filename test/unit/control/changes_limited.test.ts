@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { changesMadeRecord } from '#pipelines/settings/journal.ts';
-import { CHANGES_MAX, PROTECTING_MAX, PROTECTING_OF_TOKENS_MAX } from '#services/control/route.ts';
+import { CHANGES_MAX, PROTECTING_MAX, PROTECTING_OF_TOKENS_MAX } from '#services/control/changes.ts';
 import { type Control, control, NOW_MS, PASSWORD, TOKEN } from './harness.ts';
 import { grantOf, scopedWorld } from './scoped_world.ts';
 
