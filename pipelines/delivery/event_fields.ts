@@ -1,8 +1,8 @@
 // What advertising platforms ask of an event alike: when, under which id, what was bought.
 
 import { firstNumber, firstText, isRecord, type Properties } from '#pipelines/events/vocabulary.ts';
+import { readShortText } from '#pipelines/intake/field_rules.ts';
 import { META_LIBRARY, TIKTOK_LIBRARY } from '#pipelines/intake/pixels.ts';
-import { readShortText } from '#pipelines/intake/rejections.ts';
 import { REDACTED } from '#pipelines/privacy/normalise_text.ts';
 import type { Event } from '#schemas/event.ts';
 

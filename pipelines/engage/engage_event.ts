@@ -1,6 +1,6 @@
 // Events of surveys, promos and forms.
 import { given, pageArrival } from '#pipelines/intake/compat/mapped_call.ts';
-import { readShortText } from '#pipelines/intake/rejections.ts';
+import { readShortText } from '#pipelines/intake/field_rules.ts';
 import { readTimestamp, type TimedRequest } from '#pipelines/intake/timestamp.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { normalisePhone, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';

@@ -2,7 +2,7 @@
 
 import { basePersonId, type JOINING, nodeOf, phoneHmac } from '#pipelines/identity/identity.ts';
 import { cleanDistinctId } from '#pipelines/intake/call.ts';
-import { readShortText } from '#pipelines/intake/rejections.ts';
+import { readShortText } from '#pipelines/intake/field_rules.ts';
 import { longId } from '#pipelines/intake/sent_event.ts';
 import {
   asSha256,

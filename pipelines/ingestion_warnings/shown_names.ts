@@ -1,10 +1,9 @@
 import { eventCountries } from '#pipelines/intake/call.ts';
-import { cleanEventName, readEventName } from '#pipelines/intake/rejections.ts';
+import { cleanEventName, readEventName } from '#pipelines/intake/field_rules.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { looksLikePhone } from '#pipelines/privacy/key_meaning.ts';
-import { REDACTED } from '#pipelines/privacy/normalise_text.ts';
+import { createWorkBudget, REDACTED, type WorkBudget } from '#pipelines/privacy/normalise_text.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
-import { createWorkBudget, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
 
 /** How names are cleaned before they are shown. */
 export interface NameCleaning {

@@ -13,9 +13,17 @@ import {
   readPhone,
 } from '#pipelines/privacy/hash_identifiers.ts';
 import { normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
-import { EVERYTHING, normaliseEmail, percentDecoded, plainText, REDACTED } from '#pipelines/privacy/normalise_text.ts';
+import {
+  createWorkBudget,
+  EVERYTHING,
+  idWorkBudget,
+  normaliseEmail,
+  percentDecoded,
+  plainText,
+  REDACTED,
+  type WorkBudget,
+} from '#pipelines/privacy/normalise_text.ts';
 import { holdsPersonalText, redactText } from '#pipelines/privacy/redact_text.ts';
-import { createWorkBudget, idWorkBudget, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import type { ActionSource, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
 import { type SiteRules, siteRules } from './site_rules.ts';

@@ -3,12 +3,12 @@ import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
+import { idWorkBudget, type WorkBudget } from '#pipelines/privacy/normalise_text.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
-import { idWorkBudget, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import type { Event } from '#schemas/event.ts';
 import type { Device, IntakeRequest, SentEvent } from './call.ts';
+import { readShortText } from './field_rules.ts';
 import { canonicalJson } from './json_text.ts';
-import { readShortText } from './rejections.ts';
 import { readForeignTime } from './timestamp.ts';
 
 const UUID_CHARACTERS = 36;

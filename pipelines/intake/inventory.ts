@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { isObject } from '#pipelines/privacy/clean_properties.ts';
+import { createWorkBudget } from '#pipelines/privacy/normalise_text.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
-import { createWorkBudget } from '#pipelines/privacy/work_budget.ts';
 import type { InventoryElement, InventoryRecord } from '#schemas/records.ts';
 import { canonicalJson } from './json_text.ts';
 

@@ -245,3 +245,8 @@ export function isAbsentOrObject(value: unknown): boolean {
 export function objectOr(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
+
+/** A member that an object has itself, whatever it is called. */
+export function own(object: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}

@@ -4,9 +4,9 @@ import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import { given, idText, pageArrival } from './compat/mapped_call.ts';
 import { digestId, uuidOrNull } from './event_id.ts';
+import { readShortText } from './field_rules.ts';
 import { type Hit, numberOr, textOf } from './ga4/hits.ts';
 import { canonicalJson, firstGiven, objectOr } from './json_text.ts';
-import { readShortText } from './rejections.ts';
 
 /** What says of an event that Meta's pixel sent it: the value of its property `$lib`. */
 export const META_LIBRARY = 'meta_pixel';

@@ -1,17 +1,16 @@
 // An event as it was sent, each field read and checked.
 
 import { pageUrl } from '#pipelines/events/vocabulary.ts';
-import { isAbsentOrObject, objectOr } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
+import type { WorkBudget } from '#pipelines/privacy/normalise_text.ts';
 import { isNobodysId, isPlaceholderId, numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
-import type { WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import { ACTION_SOURCES, type ActionSource, type Caller } from '#schemas/event.ts';
 import { eventCountries, type IntakeContext, idCountries, type SentEvent } from './call.ts';
-
 import { readUuid } from './event_id.ts';
-import { type RejectionCode, readEventName, readShortText } from './rejections.ts';
+import { type RejectionCode, readEventName, readShortText } from './field_rules.ts';
+import { isAbsentOrObject, objectOr, own } from './json_text.ts';
 import { readTimestamp, writtenTime } from './timestamp.ts';
 
 type SentEventOutcome = { ok: true; event: SentEvent } | { ok: false; code: RejectionCode };
@@ -183,11 +182,6 @@ function saysServer(properties: Properties): boolean {
 function isGiven(properties: Properties, name: string): boolean {
   const value = own(properties, name);
   return value !== undefined && value !== null && value !== '';
-}
-
-/** A property that the event has itself, whatever it is called. */
-export function own(properties: Properties, name: string): unknown {
-  return Object.hasOwn(properties, name) ? properties[name] : undefined;
 }
 
 /** The property that has the visitor's other id: PostHog's words. GA4's hits say theirs with events of any name. */

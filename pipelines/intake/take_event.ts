@@ -3,8 +3,8 @@ import { consentState, declaredConsent, readConsent } from '#pipelines/events/co
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
 import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
+import { startEvent, type WorkBudget } from '#pipelines/privacy/normalise_text.ts';
 import { isRounded } from '#pipelines/privacy/placeholder_ids.ts';
-import { startEvent, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import type { Event } from '#schemas/event.ts';
 import {
   beginRequest,
@@ -20,11 +20,17 @@ import {
   type Visitor,
   visitorOf,
 } from './call.ts';
-import { type Columns, propertiesText, readColumns } from './columns.ts';
 import { eventIdOf, isIndistinct } from './event_id.ts';
 import { ScannedEvent } from './fast_path/scan_body.ts';
 import { takeScanned } from './fast_path/take_scanned.ts';
-import { cleanEventName, REJECTIONS, type RejectionCode } from './rejections.ts';
+import {
+  type Columns,
+  cleanEventName,
+  propertiesText,
+  REJECTIONS,
+  type RejectionCode,
+  readColumns,
+} from './field_rules.ts';
 import { readSentEvent } from './sent_event.ts';
 import { isForServers, isIdentifyName } from './site_rules.ts';
 import { readSentAt } from './timestamp.ts';

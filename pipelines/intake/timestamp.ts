@@ -1,6 +1,6 @@
 // Times of events, as senders write them.
 import type { Caller } from '#schemas/event.ts';
-import type { RejectionCode } from './rejections.ts';
+import type { RejectionCode } from './field_rules.ts';
 
 const AHEAD_MAX_MS = 24 * 3600 * 1000;
 /** 731 days, so that a leap year never shortens the two years. */

@@ -20,10 +20,9 @@ import {
   RANKS,
   type SecretRemoval,
 } from './key_words.ts';
-import { REDACTED } from './normalise_text.ts';
+import { createWorkBudget, REDACTED, spend, type WorkBudget } from './normalise_text.ts';
 import { isCardNumber } from './redact_secrets.ts';
 import { redactText, type Stands } from './redact_text.ts';
-import { createWorkBudget, jsonIn, spend, type WorkBudget } from './work_budget.ts';
 
 const DEPTH_MAX = 16;
 const VALUES_MAX = 5000;
@@ -313,4 +312,36 @@ function freeName(object: JsonObject, name: string, walk: Walk): string {
     free = `${name}_${walk.renamed}`;
   }
   return free;
+}
+
+const JSON_START = /^\s*[[{]/;
+
+/** What the parser's exception costs, and the characters that it reads meanwhile. */
+const JSON_STEPS = 12;
+const CHARACTERS_PER_STEP = 64;
+
+/**
+ * What a text says that is itself JSON, as tag managers send whole objects; null where it is none. `unread`: there is no
+ * budget left.
+ */
+export function jsonIn(text: string, budget: WorkBudget): object | null | 'unread' {
+  if (!mayBeJson(text)) return null;
+  return spend(budget, JSON_STEPS + Math.ceil(text.length / CHARACTERS_PER_STEP)) ? parseJson(text) : 'unread';
+}
+
+function mayBeJson(text: string): boolean {
+  const first = text.charCodeAt(0);
+  if (first > 0x20 && first !== 0x7b && first !== 0x5b) return false;
+  if (!JSON_START.test(text)) return false;
+  const last = text.trimEnd().at(-1);
+  return last === '}' || last === ']';
+}
+
+function parseJson(text: string): object | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' ? value : null;
+  } catch {
+    return null;
+  }
 }

@@ -14,7 +14,7 @@ import {
 } from './hash_identifiers.ts';
 import { isReachableAddress, writtenAddress } from './ip_addresses.ts';
 import { type Feed, RANKS } from './key_words.ts';
-import { REDACTED } from './normalise_text.ts';
+import { REDACTED, type WorkBudget } from './normalise_text.ts';
 import {
   isCookielessId,
   isMissingId,
@@ -25,7 +25,6 @@ import {
   numberId,
 } from './placeholder_ids.ts';
 import { redactText } from './redact_text.ts';
-import type { WorkBudget } from './work_budget.ts';
 
 const PLACE_CHARACTERS_MAX = 100;
 /** No postcode has more, nor the name of a place; and some words for one mean a phone in another language. */

@@ -18,8 +18,15 @@ import {
   type SecretRemoval,
   WORDS,
 } from './key_words.ts';
-import { HOLDS_NUMBER, HOLDS_WRAPPED, percentDecoded, plainText, scanText } from './normalise_text.ts';
-import { spend, type WorkBudget } from './work_budget.ts';
+import {
+  HOLDS_NUMBER,
+  HOLDS_WRAPPED,
+  percentDecoded,
+  plainText,
+  scanText,
+  spend,
+  type WorkBudget,
+} from './normalise_text.ts';
 
 /** What it costs to judge a name, with its characters. */
 const STEPS = 4;

@@ -1,4 +1,60 @@
-// Text as it is looked through: what it may hold, its plain form, and what stands for what was removed.
+// Text as it is looked through: what that may cost a request, what it may hold, its plain form, and what stands for what was removed.
+
+import type { PhoneNumber } from 'libphonenumber-js/max';
+
+/** In steps of a microsecond at most: what is left of 50 ms when a request is read and written. */
+export const REQUEST_STEPS_MAX = 40_000;
+export const EVENT_STEPS_MAX = 12_000;
+/** Enough for the readings of an id that is one identifier, or holds some. */
+const ID_STEPS_MAX = 250;
+
+/**
+ * What cleaning may still cost. Costs are counted and not measured, so that the same text always comes out the same. What
+ * there are no steps left for is not judged, and goes as if it were an identifier: such an event is a table of figures, or
+ * meant to cost time.
+ */
+export interface WorkBudget {
+  /** Steps of the request. */
+  readonly allowed: number;
+  /** Those that are left to the event. */
+  left: number;
+  /** All that were made for the request, those for ids among them. */
+  readonly made: { steps: number };
+  /** Values that were walked through, which cost about a step each whatever they are; they take nothing from what is left. */
+  readonly walked: { values: number };
+  /** By country and text: what repeats among the events of a request is read once; null: nothing yet. Gone with the request. */
+  phones: Map<string, PhoneNumber | null> | null;
+}
+
+/**
+ * That of a new request, or of a text that belongs to none.
+ *
+ * @param parts By how many times the request may hold more than the API allows.
+ */
+export function createWorkBudget(parts = 1): WorkBudget {
+  const allowed = REQUEST_STEPS_MAX * parts;
+  return { allowed, left: allowed, made: { steps: 0 }, walked: { values: 0 }, phones: null };
+}
+
+/**
+ * That of one id, which is the same whatever stands around it: one id must not be hashed in one request and kept in
+ * another, as events would be counted twice.
+ */
+export function idWorkBudget({ allowed, made, walked }: WorkBudget = createWorkBudget()): WorkBudget {
+  return { allowed, left: ID_STEPS_MAX, made, walked, phones: null };
+}
+
+export function startEvent(budget: WorkBudget): void {
+  budget.left = Math.min(EVENT_STEPS_MAX, budget.allowed - budget.made.steps);
+}
+
+/** Takes so many steps; false, and nothing taken, where fewer are left. */
+export function spend(budget: WorkBudget, steps: number): boolean {
+  if (budget.left < steps) return false;
+  budget.left -= steps;
+  budget.made.steps += steps;
+  return true;
+}
 
 /** What a text may hold, as bits: each rules a costly look in or out. */
 export const HOLDS_AT = 1;

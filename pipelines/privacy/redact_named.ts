@@ -3,8 +3,7 @@
 
 import { isRedacted, keyMeaning, looksLikePhone } from './key_meaning.ts';
 import { comparableForm, heldSecret, holdsSecret, isSecret, type KeyMeaning, WORDS } from './key_words.ts';
-import { REDACTED } from './normalise_text.ts';
-import type { WorkBudget } from './work_budget.ts';
+import { REDACTED, type WorkBudget } from './normalise_text.ts';
 
 const NAME_CHARACTERS_MAX = 80;
 const VALUE_CHARACTERS_JUDGED = 80;

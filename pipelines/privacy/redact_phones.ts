@@ -16,8 +16,9 @@ import {
   HOLDS_PERCENT,
   HOLDS_PLUS,
   REDACTED,
+  spend,
+  type WorkBudget,
 } from './normalise_text.ts';
-import { spend, type WorkBudget } from './work_budget.ts';
 
 /** A colon, and what stands between the two parts of a link such as `tel://`. */
 const COLON = String.raw`(?::|%(?:25)*3A)(?:\/|%(?:25)*2F){0,2}`;

@@ -1,8 +1,15 @@
 import { isUtf8 } from 'node:buffer';
 import { keyMeaning } from './key_meaning.ts';
 import type { Names } from './key_words.ts';
-import { HOLDS_LONG_NUMBER, HOLDS_PERCENT, HOLDS_SECRET, plainText, REDACTED, scanText } from './normalise_text.ts';
-import type { WorkBudget } from './work_budget.ts';
+import {
+  HOLDS_LONG_NUMBER,
+  HOLDS_PERCENT,
+  HOLDS_SECRET,
+  plainText,
+  REDACTED,
+  scanText,
+  type WorkBudget,
+} from './normalise_text.ts';
 
 /** A JSON Web Token, signed or encrypted or not: its header and what follows it (RFC 7515, 7516). */
 const JWT = String.raw`eyJ[\w-]{8,}(?:\.[\w-]*){1,4}`;

@@ -3,6 +3,7 @@
 import { isIP } from 'node:net';
 import type { Names } from './key_words.ts';
 import {
+  createWorkBudget,
   HOLDS_AT,
   HOLDS_EQUALS,
   HOLDS_GROUPS,
@@ -17,8 +18,10 @@ import {
   plainText,
   REDACTED,
   scanText,
+  spend,
   stepsToRead,
   stepsToRedact,
+  type WorkBudget,
 } from './normalise_text.ts';
 import { redactEmails, redactUserinfo } from './redact_emails.ts';
 import { redactHeaders, redactMembers, redactParameters, redactTags } from './redact_named.ts';
@@ -31,7 +34,6 @@ import {
   redactWrappedPhones,
 } from './redact_phones.ts';
 import { isPixelCookie, isUuidText, redactEncoded, redactSecrets } from './redact_secrets.ts';
-import { createWorkBudget, spend, type WorkBudget } from './work_budget.ts';
 
 const NOWHERE: readonly string[] = [];
 

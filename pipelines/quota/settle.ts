@@ -2,7 +2,7 @@
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { QuotaCount, QuotaCounts } from '#schemas/records.ts';
 import type { Reserved } from '#schemas/wire.ts';
-import { monthOf } from './month.ts';
+import { monthOf } from './limits.ts';
 
 /** What arrived under one lease: it is held no longer, whether it was unique or not. */
 interface Arrived {

@@ -3,7 +3,7 @@
 import { countsOnce } from '#pipelines/analytics/sql/event_rows.ts';
 import { createBinder, type Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { Account } from '#schemas/setting.ts';
-import { monthSpan } from './month.ts';
+import { monthSpan } from './limits.ts';
 
 /** Events of one site that arrived on one day, as ClickHouse counts them. */
 export interface SiteDayCount {

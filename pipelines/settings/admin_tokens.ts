@@ -1,9 +1,9 @@
-// Admin tokens: issuing, checking, who issued them, and when dead ones are forgotten.
+// API keys and admin tokens: issuing them, checking tokens, who issued these, and when dead ones are forgotten.
 
 import { timingSafeEqual } from 'node:crypto';
 import type { AdminToken, ApiKey } from '#schemas/setting.ts';
 import { inAllMax, OWNER_OF_ALL, type Owner, ownersOf, type Principal, placeOf } from './access.ts';
-import { hashKey } from './callers.ts';
+import { hashKey, shownPrefix } from './callers.ts';
 import { isReservedActor, userOfActor } from './dashboard_users.ts';
 import type { Fact, SettingsView } from './journal.ts';
 import { isPlainText, type Problem, unless } from './problems.ts';
@@ -11,10 +11,10 @@ import { type RandomBytes, randomBase62 } from './secrets.ts';
 import { adminTokenKey, apiKeyKey, parseSettingKey, type SettingsTable, userKey } from './table.ts';
 import { isExpiry, personalProblems } from './validate.ts';
 
-/** A token as issued. The secret is shown once and kept nowhere; the rest is stored. */
-interface IssuedToken {
+/** A key or token as issued. The secret is shown once and kept nowhere; the rest is stored. */
+export interface Issued {
   secret: string;
-  tokenHash: string;
+  hash: string;
   shownPrefix: string;
 }
 
@@ -22,19 +22,18 @@ type TokenRefusalCode = 'token_missing' | 'token_invalid' | 'token_revoked' | 't
 export type TokenCheck = { ok: true; token: AdminToken } | { ok: false; code: TokenRefusalCode };
 
 /**
- * One for those that may do everything, and one for those with grants: a service of before there were grants does not know
- * the latter, and would else take them for the former.
+ * Of tokens one for those that may do everything, and one for those with grants: a service of before there were grants does not
+ * know the latter, and would else take them for the former.
  */
-const PREFIXES = { all: 'svc_at_', scoped: 'svc_st_' } as const;
+const PREFIXES = { browser: 'svc_pk_', server: 'svc_sk_', all: 'svc_at_', scoped: 'svc_st_' } as const;
 const SECRET_CHARACTERS = 32;
-const SHOWN_CHARACTERS = PREFIXES.all.length + 4;
 const TOKEN_PATTERN = /^svc_[as]t_[0-9A-Za-z]{32}$/;
 const LABEL_CHARACTERS_MAX = 100;
 
-/** Issues an admin token: svc_at_, or svc_st_ where it has grants, and 32 base62 characters, about 190 bits. */
-export function issueToken(randomBytes: RandomBytes, kind: keyof typeof PREFIXES = 'all'): IssuedToken {
+/** Issues a key for a caller, or an admin token: its prefix and 32 base62 characters, about 190 bits. */
+export function issueSecret(kind: keyof typeof PREFIXES, randomBytes: RandomBytes): Issued {
   const secret = PREFIXES[kind] + randomBase62(SECRET_CHARACTERS, randomBytes);
-  return { secret, tokenHash: hashKey(secret), shownPrefix: secret.slice(0, SHOWN_CHARACTERS) };
+  return { secret, hash: hashKey(secret), shownPrefix: shownPrefix(secret) };
 }
 
 /**

@@ -1,19 +1,10 @@
 // Who calls: by an API key, or where there is none by what a request says of its site.
 
 import { hash } from 'node:crypto';
-import type { Caller } from '#schemas/event.ts';
 import type { Account, ApiKey, Site } from '#schemas/setting.ts';
-import { canonicalDomain, isOriginAllowed } from './domains.ts';
+import { canonicalDomain, isOriginAllowed, provenDomains } from './domains.ts';
 import { registrableDomain } from './public_suffixes.ts';
-import { type RandomBytes, randomBase62 } from './secrets.ts';
-import { provenDomains, type SettingsTable } from './table.ts';
-
-/** A key as issued. The secret is shown once and kept nowhere; the rest is stored. */
-export interface IssuedKey {
-  secret: string;
-  keyHash: string;
-  shownPrefix: string;
-}
+import type { SettingsTable } from './table.ts';
 
 /** Whose site a request was for that is refused, where that is known: by its key, or by the host or the id that it named. */
 export interface RefusedCaller {
@@ -29,17 +20,9 @@ export type KeyCheck =
 
 type KeyRefusalCode = 'key_invalid' | 'key_revoked' | 'key_expired' | 'key_not_for_browsers' | 'origin_not_allowed';
 
-const PREFIXES: Record<Caller, string> = { browser: 'svc_pk_', server: 'svc_sk_' };
-const SECRET_CHARACTERS = 32;
-const KEY_CHARACTERS = 7 + SECRET_CHARACTERS;
+const KEY_CHARACTERS = 7 + 32;
 const SHOWN_CHARACTERS = 7 + 4;
 const KEY_PATTERN = /^svc_[ps]k_[0-9A-Za-z]{32}$/;
-
-/** Issues a key for a caller: svc_pk_ or svc_sk_ and 32 base62 characters, about 190 bits. */
-export function issueKey(caller: Caller, randomBytes: RandomBytes): IssuedKey {
-  const secret = PREFIXES[caller] + randomBase62(SECRET_CHARACTERS, randomBytes);
-  return { secret, keyHash: hashKey(secret), shownPrefix: shownPrefix(secret) };
-}
 
 /** SHA-256 of a key in lower-case hex: what is stored, and the record key under which it is found. */
 export function hashKey(presentedKey: string): string {

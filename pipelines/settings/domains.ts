@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
-import type { DomainProof } from '#schemas/setting.ts';
+import type { DomainProof, Site } from '#schemas/setting.ts';
 import { isPublicSuffix } from './public_suffixes.ts';
 
 /** What the name servers say of a name. */
@@ -178,4 +178,9 @@ const SPECIAL_ENDS: ReadonlySet<string> = new Set([
 export function isClaimable(domain: string, cnameTarget: string | null): boolean {
   if (isPublicSuffix(domain) || SPECIAL_ENDS.has(domain.slice(domain.lastIndexOf('.') + 1))) return false;
   return cnameTarget === null || (domain !== cnameTarget && !domain.endsWith(`.${cnameTarget}`));
+}
+
+/** Which of its claims a site has proven. */
+export function provenDomains(site: Site | undefined, proofs: ReadonlyMap<string, DomainProof> | undefined): string[] {
+  return site?.domains.filter((domain) => (proofs?.get(domain)?.verified_at ?? null) !== null) ?? [];
 }

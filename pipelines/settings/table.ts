@@ -17,7 +17,7 @@ import type {
   Site,
   User,
 } from '#schemas/setting.ts';
-import { canonicalDomain } from './domains.ts';
+import { canonicalDomain, provenDomains } from './domains.ts';
 import { ID_PATTERN } from './problems.ts';
 
 /** Why a record was left out of the table; the record changes nothing. */
@@ -307,11 +307,6 @@ function createClaims(): Claims {
       for (const name of after) add(claimants, name, siteId);
     },
   };
-}
-
-/** Which of its claims a site has proven. */
-export function provenDomains(site: Site | undefined, proofs: ReadonlyMap<string, DomainProof> | undefined): string[] {
-  return site?.domains.filter((domain) => (proofs?.get(domain)?.verified_at ?? null) !== null) ?? [];
 }
 
 function add(claimants: Map<string, string[]>, name: string, siteId: string): void {

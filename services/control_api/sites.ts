@@ -1,7 +1,7 @@
 // Schemas of accounts, their sites, domains and keys, and of what may be done with these.
 
 import { type Static, Type } from 'typebox';
-import { MONTH_PATTERN } from '#pipelines/quota/month.ts';
+import { MONTH_PATTERN } from '#pipelines/quota/limits.ts';
 import { ROLES } from '#pipelines/settings/access.ts';
 import { WEEK_STARTS } from '#pipelines/settings/calendar.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';

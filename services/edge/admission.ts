@@ -9,13 +9,13 @@ import {
   type Admission,
   type AdmissionRequest,
   allowanceWithGrace,
+  createBlocked,
   createOwnCount,
   type Limited,
-  type LimitKind,
   type MemoryLimits,
+  monthOf,
   type RateState,
-} from '#pipelines/limits/rate_limits.ts';
-import { monthOf } from '#pipelines/quota/month.ts';
+} from '#pipelines/quota/limits.ts';
 import type { Account, ApiKey } from '#schemas/setting.ts';
 
 interface Requester {
@@ -126,43 +126,6 @@ export async function createRateAndQuotaLimiter(options: AdmitterOptions): Promi
     },
     isShared: limits.isShared,
     stop: limits.stop,
-  };
-}
-
-/** Beyond so many the one that came first is forgotten: its next request is judged like any other. */
-const SUBJECTS_MAX = 10_000;
-
-/**
- * Remembers what was answered, so that who goes on all the same costs no more than a look.
- *
- * @param nowMs Milliseconds of a clock that only goes forward.
- */
-export function createBlocked(nowMs: () => number) {
-  const byKind: Record<LimitKind, Map<string, { untilMs: number; limited: Limited }>> = {
-    ip: new Map(),
-    key: new Map(),
-  };
-
-  function look(kind: LimitKind, subject: string | null): Limited | null {
-    const entries = byKind[kind];
-    if (subject === null || entries.size === 0) return null;
-    const entry = entries.get(subject);
-    if (entry === undefined) return null;
-    const waitMs = entry.untilMs - nowMs();
-    if (waitMs > 0) return { ...entry.limited, waitMs, rate: { ...entry.limited.rate, resetMs: waitMs } };
-    entries.delete(subject);
-    return null;
-  }
-
-  return {
-    add(limited: Limited, address: string | null, keyHash: string): void {
-      const entries = byKind[limited.kind];
-      const subject = limited.kind === 'ip' ? address : keyHash;
-      if (subject === null) return;
-      if (entries.size >= SUBJECTS_MAX) entries.delete(entries.keys().next().value ?? '');
-      entries.set(subject, { untilMs: nowMs() + limited.waitMs, limited });
-    },
-    find: (address: string | null, keyHash: string): Limited | null => look('ip', address) ?? look('key', keyHash),
   };
 }
 

@@ -2,14 +2,13 @@
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { type HttpRequestIn, requestHost } from '#infra/http/http_server.ts';
-import { createMemoryLimits, type Limited } from '#pipelines/limits/rate_limits.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
+import { createBlocked, createMemoryLimits, type Limited } from '#pipelines/quota/limits.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import { canonicalDomain } from '#pipelines/settings/domains.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Site } from '#schemas/setting.ts';
-import { createBlocked } from './admission.ts';
 import type { EdgeErrorCode } from './errors.ts';
 import type { RequestSpan } from './request_spans.ts';
 

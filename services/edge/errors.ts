@@ -10,8 +10,8 @@ import {
   withStatus,
 } from '#infra/http/http_server.ts';
 import type { RequestErrors } from '#infra/http/request_errors.ts';
-import { REJECTIONS } from '#pipelines/intake/rejections.ts';
-import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
+import { REJECTIONS } from '#pipelines/intake/field_rules.ts';
+import type { Limited, RateState } from '#pipelines/quota/limits.ts';
 
 /** Nothing of the request can be taken; the error handler of its routes answers. */
 export class PayloadError extends Error {

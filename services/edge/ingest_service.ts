@@ -7,7 +7,7 @@ import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { IntakeContext } from '#pipelines/intake/call.ts';
 import { createIdMemory } from '#pipelines/intake/event_id.ts';
 import { processBatchInSlices, type Rejection, type Yielder } from '#pipelines/intake/take_event.ts';
-import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
+import type { Limited, RateState } from '#pipelines/quota/limits.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
 import type { Event } from '#schemas/event.ts';
 import { encodeEvents } from '#schemas/event_batch.ts';

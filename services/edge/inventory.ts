@@ -3,7 +3,7 @@ import type { PartitionSender } from '#infra/kafka/sender.ts';
 import { INVENTORY_PAGES_MAX, type InventoryMemory } from '#infra/redis/inventory.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import { contentHash, readInventory } from '#pipelines/intake/inventory.ts';
-import type { Limited } from '#pipelines/limits/rate_limits.ts';
+import type { Limited } from '#pipelines/quota/limits.ts';
 import type { InventoryRecord } from '#schemas/records.ts';
 import { partitionOf } from '#schemas/wire.ts';
 import { BODY_BYTES_MAX, decompress, hasBody, parseJson } from './body.ts';

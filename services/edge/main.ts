@@ -22,7 +22,7 @@ import { createEngageGuard, createVisitorStateStore } from '#infra/redis/engage/
 import { createInventoryMemory } from '#infra/redis/inventory.ts';
 import { createAdmissionStore } from '#infra/redis/quota/admission.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import { createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
+import { createMemoryLimits } from '#pipelines/quota/limits.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { InventoryRecord } from '#schemas/records.ts';
 import { openRedis, openSecondaryRedis, openSettings, type Runtime, runProcess } from '#services/stage/runtime.ts';

@@ -6,7 +6,7 @@ import { committedOffset, topicOffsets } from '#infra/kafka/offsets.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import { createMonthUseView, createQuotaStore } from '#infra/redis/quota/quota.ts';
 import { createCodec } from '#infra/registry/codec.ts';
-import { openMonths } from '#pipelines/quota/month.ts';
+import { openMonths } from '#pipelines/quota/limits.ts';
 import { type AccountMonth, createLostLeases, type QuotaStore } from '#pipelines/quota/settle.ts';
 import { nearAllowance } from '#pipelines/quota/usage.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';

@@ -15,7 +15,7 @@ import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { Codec } from '#infra/registry/codec.ts';
 import type { Tracer } from '#infra/tracing/tracer.ts';
-import { isClosed } from '#pipelines/quota/month.ts';
+import { isClosed } from '#pipelines/quota/limits.ts';
 import {
   type AccountMonth,
   byLog,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/mapped_call.ts';
-import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+import { REJECTIONS } from '#pipelines/intake/field_rules.ts';
 import { readEnvelope } from '#pipelines/intake/take_event.ts';
 import { CONTROL_ERRORS } from '#services/control/errors.ts';
 import { EDGE_ERRORS } from '#services/edge/errors.ts';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { quotaKey } from '#infra/redis/quota/admission.ts';
-import { monthOf } from '#pipelines/quota/month.ts';
+import { monthOf } from '#pipelines/quota/limits.ts';
 import type { SharedService } from './shared_service.ts';
 
 export interface Counted {

@@ -86,10 +86,10 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'an allowance with twice its grace',
-    path: 'pipelines/limits/rate_limits.ts',
+    path: 'pipelines/quota/limits.ts',
     before: 'return monthlyAllowance + Math.floor(monthlyAllowance / 5);',
     after: 'return monthlyAllowance + Math.floor(monthlyAllowance / 2.5);',
-    tests: ['test/unit/limits', 'test/unit/edge', 'test/e2e/4_1_quota.test.ts'],
+    tests: ['test/unit/quota', 'test/unit/edge', 'test/e2e/4_1_quota.test.ts'],
   },
   {
     name: 'a settlement that counts a range twice',

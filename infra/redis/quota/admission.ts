@@ -1,5 +1,5 @@
 // Rate limits and quota reservations that all edges share.
-import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/limits/rate_limits.ts';
+import type { Admission, AdmissionRequest, LimitKind, RateLimits, RateVerdict } from '#pipelines/quota/limits.ts';
 import { createScript, deadlineExceeded, gather, within } from '../client.ts';
 import type { Redis } from '../connection.ts';
 

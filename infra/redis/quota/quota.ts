@@ -1,6 +1,6 @@
 // Settled use of months: written by the quota process, read by the control service.
 import type { Logger } from '#infra/log/logger.ts';
-import { monthOf } from '#pipelines/quota/month.ts';
+import { monthOf } from '#pipelines/quota/limits.ts';
 import {
   type AccountMonth,
   isSameTopic,

@@ -9,15 +9,21 @@ import {
 } from '#pipelines/events/consent.ts';
 import type { Properties } from '#pipelines/events/vocabulary.ts';
 import { emptyCollection } from '#pipelines/privacy/collect_identifiers.ts';
+import { spend, type WorkBudget } from '#pipelines/privacy/normalise_text.ts';
 import { isNobodysId, isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
-import { spend, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
 import type { Event } from '#schemas/event.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
 import { type EventWarning, type IntakeRequest, idCountries, type Visitor, visitorOf } from '../call.ts';
-import { propertiesText, readCurrency, readOrderId } from '../columns.ts';
 import { readUuid } from '../event_id.ts';
-import { cleanEventName, readEventName, readShortText } from '../rejections.ts';
+import {
+  cleanEventName,
+  propertiesText,
+  readCurrency,
+  readEventName,
+  readOrderId,
+  readShortText,
+} from '../field_rules.ts';
 import { isForServers, isIdentifyName } from '../site_rules.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { ScannedEvent } from './scan_body.ts';

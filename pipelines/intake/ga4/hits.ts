@@ -1,6 +1,6 @@
 // Hits of GA4's wire, and limits of their parameters.
-import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
-import { createWorkBudget, jsonIn, type WorkBudget } from '#pipelines/privacy/work_budget.ts';
+import { isObject, type JsonObject, jsonIn } from '#pipelines/privacy/clean_properties.ts';
+import { createWorkBudget, type WorkBudget } from '#pipelines/privacy/normalise_text.ts';
 
 import { objectOr, sharedProblem } from '../json_text.ts';
 

@@ -3,8 +3,8 @@ import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import type { Caller } from '#schemas/event.ts';
 import { digestId } from '../event_id.ts';
+import { readShortText } from '../field_rules.ts';
 import { canonicalJson } from '../json_text.ts';
-import { readShortText } from '../rejections.ts';
 import { numberOr } from './hits.ts';
 
 /** GA4 takes no more of one event. */

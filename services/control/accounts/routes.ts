@@ -3,7 +3,7 @@
 import type { Static } from 'typebox';
 import { ALL_SITES } from '#infra/clickhouse/queries/running_queries.ts';
 import { rateProblems } from '#pipelines/analytics/revenue/rates.ts';
-import { monthOf } from '#pipelines/quota/month.ts';
+import { monthOf } from '#pipelines/quota/limits.ts';
 import { type SiteDayCount, usageByDay, usageStatement } from '#pipelines/quota/usage.ts';
 import type { Fact } from '#pipelines/settings/journal.ts';
 import { accountKey } from '#pipelines/settings/table.ts';

@@ -1,6 +1,6 @@
 // API keys of sites: issued, changed, rotated, revoked.
-import { expiredKeysToDrop } from '#pipelines/settings/admin_tokens.ts';
-import { type IssuedKey, issueKey, lifetimeRefusal } from '#pipelines/settings/callers.ts';
+import { expiredKeysToDrop, type Issued, issueSecret } from '#pipelines/settings/admin_tokens.ts';
+import { lifetimeRefusal } from '#pipelines/settings/callers.ts';
 import { canonicalAllowedOrigin } from '#pipelines/settings/domains.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { apiKeyKey } from '#pipelines/settings/table.ts';
@@ -58,7 +58,7 @@ export const keyRoutes = resource('Keys', [
     errors: ['limit_reached'],
     run({ body }, world) {
       if (isFull(world, body.site_id)) return refused('limit_reached');
-      const issued = issueKey(body.caller, world.randomBytes);
+      const issued = issueSecret(body.caller, world.randomBytes);
       const key = withChange(blankKey(issued, body, world.nowMs), body);
       if (isRaised(null, key) && !world.may('account.change', 'installation')) return refused('permission_missing');
       return (
@@ -140,7 +140,7 @@ export const keyRoutes = resource('Keys', [
 
 function rotated(before: ApiKey, overlapMs: number, expiresAt: number | null, world: RequestContext): Outcome {
   const { nowMs } = world;
-  const issued = issueKey(before.caller, world.randomBytes);
+  const issued = issueSecret(before.caller, world.randomBytes);
   const { label, allowed_origins, rate_limit } = before;
   const key: ApiKey = { ...blankKey(issued, before, nowMs), label, allowed_origins, rate_limit, expires_at: expiresAt };
   const ends = Math.min(nowMs + overlapMs, before.expires_at ?? Number.POSITIVE_INFINITY);
@@ -156,9 +156,9 @@ function rotated(before: ApiKey, overlapMs: number, expiresAt: number | null, wo
   );
 }
 
-function blankKey(issued: IssuedKey, of: Pick<ApiKey, 'site_id' | 'caller'>, nowMs: number): ApiKey {
+function blankKey(issued: Issued, of: Pick<ApiKey, 'site_id' | 'caller'>, nowMs: number): ApiKey {
   return {
-    key_hash: issued.keyHash,
+    key_hash: issued.hash,
     shown_prefix: issued.shownPrefix,
     site_id: of.site_id,
     caller: of.caller,

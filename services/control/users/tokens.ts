@@ -6,7 +6,7 @@ import { canGrant, hasRoom, OWNER_OF_ALL, ownersOf, type Principal, placeOf } fr
 import {
   expiredTokensToDrop,
   issuerKey,
-  issueToken,
+  issueSecret,
   issuingUser,
   tokenProblems,
 } from '#pipelines/settings/admin_tokens.ts';
@@ -76,9 +76,9 @@ export const tokenRoutes = resource('Admin tokens', [
       const held = active.map((token) => ownersOf(grantsOf(token).map(placeOf), view.table));
       const owners = ownersOf(grants.map(placeOf), view.table);
       if (!hasRoom(held, owners, ACTIVE_TOKENS_MAX)) return refused('limit_reached');
-      const issued = issueToken(randomBytes, body.grants === undefined ? 'all' : 'scoped');
+      const issued = issueSecret(body.grants === undefined ? 'all' : 'scoped', randomBytes);
       const token: AdminToken = {
-        token_hash: issued.tokenHash,
+        token_hash: issued.hash,
         shown_prefix: issued.shownPrefix,
         label: body.label,
         created_at: nowMs,

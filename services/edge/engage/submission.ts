@@ -36,7 +36,7 @@ import {
 import type { ItemName } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { cleanDistinctId } from '#pipelines/intake/call.ts';
-import { readShortText } from '#pipelines/intake/rejections.ts';
+import { readShortText } from '#pipelines/intake/field_rules.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';

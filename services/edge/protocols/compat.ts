@@ -20,7 +20,7 @@ import {
   withoutByteOrderMark,
 } from '#pipelines/intake/json_text.ts';
 import type { Rejection, Yielder } from '#pipelines/intake/take_event.ts';
-import type { Limited } from '#pipelines/limits/rate_limits.ts';
+import type { Limited } from '#pipelines/quota/limits.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import type { Caller } from '#schemas/event.ts';
 import { checkCaller, pageOrigin, requestSignals } from '../auth.ts';

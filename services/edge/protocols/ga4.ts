@@ -9,6 +9,7 @@ import {
   sentPath,
   sentQuery,
 } from '#infra/http/http_server.ts';
+import { REJECTIONS } from '#pipelines/intake/field_rules.ts';
 import { eventsOfHits } from '#pipelines/intake/ga4/hit_event.ts';
 import { HITS_MAX, type Hit, readHits } from '#pipelines/intake/ga4/hits.ts';
 import {
@@ -17,7 +18,6 @@ import {
   measurementProblems,
   readMeasurements,
 } from '#pipelines/intake/ga4/measurement_protocol.ts';
-import { REJECTIONS } from '#pipelines/intake/rejections.ts';
 import type { DocumentedResponse, DocumentedRoute } from '#pipelines/openapi.ts';
 import {
   checkKey,

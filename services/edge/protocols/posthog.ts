@@ -2,11 +2,10 @@
 
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
-import type { KeyPlaces } from '#pipelines/intake/json_text.ts';
-import { objectOr } from '#pipelines/intake/json_text.ts';
+import { type KeyPlaces, objectOr } from '#pipelines/intake/json_text.ts';
 import { readSentAt } from '#pipelines/intake/timestamp.ts';
-import type { Limited } from '#pipelines/limits/rate_limits.ts';
 import { isObject } from '#pipelines/privacy/clean_properties.ts';
+import type { Limited } from '#pipelines/quota/limits.ts';
 import { checkKey } from '#pipelines/settings/callers.ts';
 import { pageOrigin } from '../auth.ts';
 import { sentBytes } from '../body.ts';

@@ -14,7 +14,7 @@ import { createLogger } from '#infra/log/logger.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { KEY_BYTES, parseKeyRing } from '#infra/secrets/seal.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
-import { issueToken } from '#pipelines/settings/admin_tokens.ts';
+import { issueSecret } from '#pipelines/settings/admin_tokens.ts';
 import { hashKey } from '#pipelines/settings/callers.ts';
 import { randomPassword } from '#pipelines/settings/secrets.ts';
 import { loginsOf } from '../parts/clickhouse/users.ts';
@@ -200,4 +200,4 @@ async function firstUser(dataDir: string): Promise<Record<string, string>> {
 export const adminTokenFile = (dataDir: string): string => join(dataDir, 'admin.token');
 
 export const localAdminToken = (dataDir: string): string =>
-  localSecret(adminTokenFile(dataDir), () => issueToken(randomBytes).secret);
+  localSecret(adminTokenFile(dataDir), () => issueSecret('all', randomBytes).secret);

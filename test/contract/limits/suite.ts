@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { RateLimits, RateVerdict } from '#pipelines/limits/rate_limits.ts';
+import type { RateLimits, RateVerdict } from '#pipelines/quota/limits.ts';
 
 type Take = (address: string | null, key: string | null, keyLimit?: number, requests?: number) => Promise<RateVerdict>;
 

@@ -4,12 +4,12 @@ import { createKafka } from '#infra/kafka/client.ts';
 import { provisionTopics } from '#infra/kafka/provision.ts';
 import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
 import { createRegistry, registerSchemas } from '#infra/registry/schema_registry.ts';
-import { issueToken } from '#pipelines/settings/admin_tokens.ts';
+import { issueSecret } from '#pipelines/settings/admin_tokens.ts';
 import type { LocalAddresses } from '#services/local/parts/parts.ts';
 import { type OpenControl, openControl } from '#test/harness/control_in_process.ts';
 import { quiet } from '#test/harness/kafka.ts';
 
-const { secret: token, tokenHash } = issueToken(randomBytes);
+const { secret: token, hash: tokenHash } = issueSecret('all', randomBytes);
 
 /** The environment of a control service on real parts. */
 export function controlEnvironment(addresses: LocalAddresses): Record<string, string> {

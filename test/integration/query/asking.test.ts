@@ -4,7 +4,7 @@ import type { FunnelAnswer, FunnelQuery } from '#pipelines/analytics/funnels/que
 import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
-import { propertiesText } from '#pipelines/intake/columns.ts';
+import { propertiesText } from '#pipelines/intake/field_rules.ts';
 import { purchaseFunnel, START, storedRow } from './few_rows.ts';
 import { useQueryWorld } from './query_world.ts';
 

@@ -8,7 +8,7 @@ import {
   type RateLimitStore,
 } from '#infra/redis/quota/admission.ts';
 import { createQuotaStore } from '#infra/redis/quota/quota.ts';
-import type { AdmissionRequest } from '#pipelines/limits/rate_limits.ts';
+import type { AdmissionRequest } from '#pipelines/quota/limits.ts';
 import { rateLimitSuite } from '#test/contract/limits/suite.ts';
 import { onCluster, useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';

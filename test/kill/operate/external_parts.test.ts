@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { issueToken } from '#pipelines/settings/admin_tokens.ts';
+import { issueSecret } from '#pipelines/settings/admin_tokens.ts';
 import { type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { type Command, type Ended, runCommand, startCommand } from '#test/harness/command.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'external-'));
   receiver = await startWebhookReceiver();
   parts = await startParts({ dataDir, external: {}, onProgress: () => undefined, onPartExit: () => undefined });
-  token = issueToken(randomBytes).secret;
+  token = issueSecret('all', randomBytes).secret;
   env = {
     KAFKA_BROKERS: parts.addresses.kafkaBrokers,
     SCHEMA_REGISTRY_URL: parts.addresses.registryUrl,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { issueToken } from '#pipelines/settings/admin_tokens.ts';
+import { issueSecret } from '#pipelines/settings/admin_tokens.ts';
 import { type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { select } from '#test/harness/clickhouse.ts';
 import { type Command, runCommand, startCommand } from '#test/harness/command.ts';
@@ -27,7 +27,7 @@ const running = new Map<string, Command>();
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'rotated-'));
   parts = await startParts({ dataDir, external: {}, onProgress: () => undefined, onPartExit: () => undefined });
-  token = issueToken(randomBytes).secret;
+  token = issueSecret('all', randomBytes).secret;
   env = {
     KAFKA_BROKERS: parts.addresses.kafkaBrokers,
     SCHEMA_REGISTRY_URL: parts.addresses.registryUrl,

@@ -9,7 +9,7 @@ import { partsConfig } from '#infra/config/service_config.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { applyAcls } from '#infra/kafka/provision.ts';
 import { asLogin, type LoginPart } from '#infra/rights/logins.ts';
-import { issueToken } from '#pipelines/settings/admin_tokens.ts';
+import { issueSecret } from '#pipelines/settings/admin_tokens.ts';
 import { LOCAL_PROCESS_USERS, loginsOf } from '#services/local/parts/clickhouse/users.ts';
 import { type LocalParts, startParts } from '#services/local/parts/parts.ts';
 import { applyLogins } from '#services/local/start/rotation.ts';
@@ -65,7 +65,7 @@ beforeAll(async () => {
   await applyLogins(kafka, logins);
   await applyAcls(kafka, LOCAL_PROCESS_USERS, 'svc');
   expect((await runCommand('services/provision/main.ts', [], owner)).code).toBe(0);
-  token = issueToken(randomBytes).secret;
+  token = issueSecret('all', randomBytes).secret;
   const { IDENTITY_SECRET = '', EVENT_PARTITIONS = '' } = owner;
   writeEnv('settings', {
     ...{

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { CALL_PROBLEMS } from '#pipelines/intake/compat/mapped_call.ts';
-import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+import { REJECTIONS } from '#pipelines/intake/field_rules.ts';
 import { needsEvents, rejectionAlerts } from '#services/dashboard/src/pages/overview/alerts_panel.tsx';
 import {
   keptPart,

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { createLogger } from '#infra/log/logger.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import type { RateLimitStore } from '#infra/redis/quota/admission.ts';
-import { type Admission, createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
+import { type Admission, createMemoryLimits } from '#pipelines/quota/limits.ts';
 import { createRateAndQuotaLimiter, type RateLimiter } from '#services/edge/admission.ts';
 import { account, apiKey } from '#test/unit/settings/samples.ts';
 

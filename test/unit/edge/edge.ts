@@ -5,7 +5,7 @@ import type { PartitionSender, SendResult } from '#infra/kafka/sender.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
 import type { EngageGuard, EngageMemoryStore } from '#infra/redis/engage/engage.ts';
 import { newRejectionCounts, type RejectionCounts } from '#pipelines/ingestion_warnings/warnings.ts';
-import { issueKey } from '#pipelines/settings/callers.ts';
+import { issueSecret } from '#pipelines/settings/admin_tokens.ts';
 import { createConfigAnswers } from '#pipelines/settings/site_config.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { FetchScript } from '#pipelines/tag/vendor_scripts.ts';
@@ -120,14 +120,14 @@ const openAdmitter: RateLimiter = {
 const STARTED_MS = Date.UTC(2026, 10, 24);
 
 export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge> {
-  const server = issueKey('server', randomBytes);
-  const browser = issueKey('browser', randomBytes);
+  const server = issueSecret('server', randomBytes);
+  const browser = issueSecret('browser', randomBytes);
   const ofSite = site({ domains: ['shop.example'], ...options.site });
   const table = filledTable({ account: account() }, { site: ofSite });
   for (const domain of ofSite.domains) put(table, { domain_proof: domainProof(domain) });
-  put(table, { key: apiKey({ key_hash: server.keyHash, caller: 'server' }) });
+  put(table, { key: apiKey({ key_hash: server.hash, caller: 'server' }) });
   const allowed_origins = options.browserOrigins ?? [];
-  put(table, { key: apiKey({ key_hash: browser.keyHash, caller: 'browser', allowed_origins }) });
+  put(table, { key: apiKey({ key_hash: browser.hash, caller: 'browser', allowed_origins }) });
   const records: Event[][] = [];
   const inventories: InventoryRecord[] = [];
   const answers: Promise<SendResult>[] = [];

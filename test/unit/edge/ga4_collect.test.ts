@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { issueKey } from '#pipelines/settings/callers.ts';
+import { issueSecret } from '#pipelines/settings/admin_tokens.ts';
 import { readAnswer } from '#test/harness/ingest.ts';
 import { CHROME } from '#test/unit/intake/context.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
@@ -16,10 +16,10 @@ beforeAll(async () => {
   edge = await startEdge({ browserOrigins: [ORIGIN], strangersMax: 1_000 });
   const ga4 = (site_id: string, measurement_id: string) =>
     put(edge.table, { destination: destination({ site_id, name: 'ga4', settings: { measurement_id } }) });
-  const other = issueKey('browser', (bytes) => Buffer.alloc(bytes, 5));
+  const other = issueSecret('browser', (bytes) => Buffer.alloc(bytes, 5));
   put(edge.table, { account: account({ account_id: 'other' }) });
   put(edge.table, { site: site({ site_id: 'other', account_id: 'other' }) });
-  put(edge.table, { key: apiKey({ site_id: 'other', key_hash: other.keyHash }) });
+  put(edge.table, { key: apiKey({ site_id: 'other', key_hash: other.hash }) });
   put(edge.table, { site: site({ site_id: 'keyless' }) });
   ga4('shop', 'G-SHOP1');
   ga4('other', 'G-OTHER');

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import type { Limited, RateState } from '#pipelines/limits/rate_limits.ts';
+import type { Limited, RateState } from '#pipelines/quota/limits.ts';
 import type { Admitted, RateLimiter } from '#services/edge/admission.ts';
 import { newEvent, postBody, postEvents, readAnswer } from '#test/harness/ingest.ts';
 import { startEdge, type TestEdge } from './edge.ts';

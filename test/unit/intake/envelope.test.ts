@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+import { REJECTIONS } from '#pipelines/intake/field_rules.ts';
 import { readEnvelope } from '#pipelines/intake/take_event.ts';
 
 describe('the request body', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { propertiesText } from '#pipelines/intake/columns.ts';
+import { propertiesText } from '#pipelines/intake/field_rules.ts';
 import { take } from './context.ts';
 
 test.for([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { REJECTIONS } from '#pipelines/intake/rejections.ts';
+import { REJECTIONS } from '#pipelines/intake/field_rules.ts';
 import { processBatch } from '#pipelines/intake/take_event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { browser, refusal, server, siteWith, take } from './context.ts';

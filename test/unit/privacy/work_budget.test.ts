@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { processBatch } from '#pipelines/intake/take_event.ts';
 import { cleanProperties, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { createWorkBudget, EVENT_STEPS_MAX, REQUEST_STEPS_MAX, startEvent } from '#pipelines/privacy/normalise_text.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
-import { createWorkBudget, EVENT_STEPS_MAX, REQUEST_STEPS_MAX, startEvent } from '#pipelines/privacy/work_budget.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { server } from '#test/unit/intake/context.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isClosed, openMonths } from '#pipelines/quota/month.ts';
+import { isClosed, openMonths } from '#pipelines/quota/limits.ts';
 import { byLog, countedEvents, countsOf, settlementsOf } from '#pipelines/quota/settle.ts';
 import type { EncodedEvent } from '#schemas/event_batch.ts';
 import type { Reserved } from '#schemas/wire.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { monthSpan } from '#pipelines/quota/month.ts';
+import { monthSpan } from '#pipelines/quota/limits.ts';
 import { nearAllowance, usageByDay } from '#pipelines/quota/usage.ts';
 
 const of = (site_id: string, day: string, events: number) => ({ site_id, day, events });

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { hashKey, isKeyFormat, issueKey } from '#pipelines/settings/callers.ts';
+import { issueSecret } from '#pipelines/settings/admin_tokens.ts';
+import { hashKey, isKeyFormat } from '#pipelines/settings/callers.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -17,10 +18,10 @@ describe('an issued key', () => {
     const someUsable = fc.array(fc.nat(255), { minLength: 1 }).filter((list) => list.some((byte) => byte < 248));
     fc.assert(
       fc.property(fc.constantFrom('browser', 'server'), someUsable, (caller, list) => {
-        const issued = issueKey(caller, bytesFrom(list));
+        const issued = issueSecret(caller, bytesFrom(list));
         expect(issued.secret).toMatch(caller === 'browser' ? /^svc_pk_[0-9A-Za-z]{32}$/ : /^svc_sk_[0-9A-Za-z]{32}$/);
         expect(isKeyFormat(issued.secret)).toBe(true);
-        expect(issued.keyHash).toBe(createHash('sha256').update(issued.secret).digest('hex'));
+        expect(issued.hash).toBe(createHash('sha256').update(issued.secret).digest('hex'));
         expect(issued.shownPrefix).toBe(issued.secret.slice(0, 11));
       }),
     );
@@ -29,7 +30,7 @@ describe('an issued key', () => {
   it('takes each character from the same number of bytes', () => {
     const counts = new Map<string, number>();
     for (let byte = 0; byte < 248; byte += 1) {
-      const character = issueKey('browser', bytesFrom([byte])).secret.slice(7, 8);
+      const character = issueSecret('browser', bytesFrom([byte])).secret.slice(7, 8);
       counts.set(character, (counts.get(character) ?? 0) + 1);
     }
     expect([...counts.keys()].sort().join('')).toBe(Array.from(ALPHABET).sort().join(''));
@@ -37,7 +38,7 @@ describe('an issued key', () => {
   });
 
   it.each([248, 251, 255])('throws away byte %i, which would favour some characters', (byte) => {
-    expect(issueKey('server', bytesFrom([byte, 61])).secret).toBe(`svc_sk_${'z'.repeat(32)}`);
+    expect(issueSecret('server', bytesFrom([byte, 61])).secret).toBe(`svc_sk_${'z'.repeat(32)}`);
   });
 
   it('is hashed as SHA-256 in lower-case hex', () => {

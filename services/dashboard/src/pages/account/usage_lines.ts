@@ -1,4 +1,4 @@
-import { monthSpan } from '#pipelines/quota/month.ts';
+import { monthSpan } from '#pipelines/quota/limits.ts';
 import type { UsageAnswer } from '#services/control_api/sites.ts';
 import type { Series } from '../../charts/chart_table.tsx';
 

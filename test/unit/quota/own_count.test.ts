@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { allowanceWithGrace, createOwnCount } from '#pipelines/limits/rate_limits.ts';
+import { allowanceWithGrace, createOwnCount } from '#pipelines/quota/limits.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { cases } from '#test/harness/environment.ts';
 

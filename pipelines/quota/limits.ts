@@ -1,4 +1,4 @@
-// Rate limits and the monthly quota of a request, shared and of one edge alone.
+// Rate limits and the monthly quota of a request, shared and of one edge alone; and the months that are counted.
 
 export type LimitKind = 'ip' | 'key';
 
@@ -192,4 +192,76 @@ export function createOwnCount() {
       if (count !== undefined) set(name, count.known, Math.max(0, count.granted - events));
     },
   };
+}
+
+/** Beyond so many the one that came first is forgotten: its next request is judged like any other. */
+const BLOCKED_MAX = 10_000;
+
+/**
+ * Remembers what was answered, so that who goes on all the same costs no more than a look.
+ *
+ * @param nowMs Milliseconds of a clock that only goes forward.
+ */
+export function createBlocked(nowMs: () => number) {
+  const byKind: Record<LimitKind, Map<string, { untilMs: number; limited: Limited }>> = {
+    ip: new Map(),
+    key: new Map(),
+  };
+
+  function look(kind: LimitKind, subject: string | null): Limited | null {
+    const entries = byKind[kind];
+    if (subject === null || entries.size === 0) return null;
+    const entry = entries.get(subject);
+    if (entry === undefined) return null;
+    const waitMs = entry.untilMs - nowMs();
+    if (waitMs > 0) return { ...entry.limited, waitMs, rate: { ...entry.limited.rate, resetMs: waitMs } };
+    entries.delete(subject);
+    return null;
+  }
+
+  return {
+    add(limited: Limited, address: string | null, keyHash: string): void {
+      const entries = byKind[limited.kind];
+      const subject = limited.kind === 'ip' ? address : keyHash;
+      if (subject === null) return;
+      if (entries.size >= BLOCKED_MAX) entries.delete(entries.keys().next().value ?? '');
+      entries.set(subject, { untilMs: nowMs() + limited.waitMs, limited });
+    },
+    find: (address: string | null, keyHash: string): Limited | null => look('ip', address) ?? look('key', keyHash),
+  };
+}
+
+const DAYS_MAX = 31;
+const DAY_MS = 86_400_000;
+
+/** The day asked for last, as every request asks for today's. */
+let lastDay = { number: Number.NaN, month: '' };
+
+/** UTC month of a time, YYYY-MM: the month an event counts in is that of its arrival. */
+export function monthOf(timeMs: number): string {
+  const number = Math.floor(timeMs / DAY_MS);
+  if (number !== lastDay.number) lastDay = { number, month: new Date(timeMs).toISOString().slice(0, 7) };
+  return lastDay.month;
+}
+
+/** The month of a time and the one before it: what may still be held or settled. */
+export function openMonths(timeMs: number): string[] {
+  const date = new Date(timeMs);
+  const before = Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) - DAY_MS;
+  return [monthOf(timeMs), monthOf(before)];
+}
+
+/** Whether a month is over for so long that nothing of it is in flight any more. */
+export function isClosed(month: string, timeMs: number): boolean {
+  return monthSpan(month).from + 3 * DAYS_MAX * DAY_MS < timeMs;
+}
+
+/** What a month that is asked for is written as: its year and number. */
+export const MONTH_PATTERN = /^20\d\d-(?:0[1-9]|1[0-2])$/;
+
+/** When a month begins, and when the one after it does, in milliseconds since 1970 UTC. */
+export function monthSpan(month: string): { from: number; to: number } {
+  const from = Date.parse(`${month}-01T00:00:00Z`);
+  const begin = new Date(from);
+  return { from, to: Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1) };
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createMemoryLimits, type MemoryLimits } from '#pipelines/limits/rate_limits.ts';
+import { createMemoryLimits, type MemoryLimits } from '#pipelines/quota/limits.ts';
 import { cases } from '#test/harness/environment.ts';
 
 const WINDOW_MS = 1_000;

@@ -1,4 +1,4 @@
-import { createMemoryLimits } from '#pipelines/limits/rate_limits.ts';
+import { createMemoryLimits } from '#pipelines/quota/limits.ts';
 import { rateLimitSuite } from '#test/contract/limits/suite.ts';
 
 let nowMs = Date.now();
