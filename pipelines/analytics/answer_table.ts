@@ -1,4 +1,4 @@
-// The answer of a query as a table, and as CSV.
+// The answer of a query as a table, and as CSV; and the rows that a question in SQL is answered.
 
 /** What a cell of a table holds; null: nothing. */
 export type Cell = string | number | boolean | null;
@@ -103,4 +103,42 @@ function csvLine(cells: readonly (Cell | undefined)[]): string {
 function csvCell(value: Cell | undefined): string {
   const text = typeof value === 'string' && FORMULA.test(value) ? `'${value}` : String(value ?? '');
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** What a question in SQL is answered: rows have a value for each column. */
+export interface SqlAnswer {
+  /** `type` is ClickHouse's name. */
+  columns: { name: string; type: string }[];
+  rows: unknown[][];
+}
+
+/** Reads ClickHouse's JSONCompact with whole numbers of 64 bits and more as texts. */
+export function readSqlRows(text: string): SqlAnswer {
+  const { meta, data } = JSON.parse(text) as { meta: SqlAnswer['columns']; data: unknown[][] };
+  for (const [index, { type }] of meta.entries()) {
+    if (!isWide(type)) continue;
+    for (const row of data) row[index] = numbersOf(row[index]);
+  }
+  return { columns: meta, rows: data };
+}
+
+/** A whole number of 64 bits or more, or lists of them. Tuples and maps have other things too: their texts stay. */
+const isWide = (type: string): boolean =>
+  /^((Array|Nullable|LowCardinality)\()*U?Int(64|128|256)\)*$/.test(type) ||
+  /^SimpleAggregateFunction\(\w+, U?Int(64|128|256)\)$/.test(type);
+
+/** Texts of digits as numbers, but for those that no number of ours is exactly. */
+function numbersOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(numbersOf);
+  return typeof value === 'string' && Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+/** The rows as a table; lists and objects are cells of JSON. */
+export function sqlTable({ columns, rows }: SqlAnswer): AnswerTable {
+  return { columns: columns.map(({ name }) => name), rows: rows.map((row) => row.map(sqlCell)) };
+}
+
+function sqlCell(value: unknown): Cell {
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return value;
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }

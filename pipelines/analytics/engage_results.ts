@@ -1,12 +1,11 @@
 // Results of surveys, promos and forms.
 
 import { type Static, Type } from 'typebox';
-import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
-import { itemName } from '#pipelines/engage/visitor_memory.ts';
+import { type EngageKind, itemName } from '#pipelines/engage/definition_fields.ts';
 import { closed } from './filters.ts';
 import { common, EXAMPLE_TIME, limitOf, question, scopeOf } from './question.ts';
+import { FIRST_ROW } from './sql/event_rows.ts';
 import { AMOUNT_UNITS, allOf, inScope, textOf, unitsOf } from './sql/expressions.ts';
-import { FIRST_ROW } from './sql/packed_events.ts';
 import { createBinder, JOINS, type Statement } from './sql/statement.ts';
 
 const VALUES = 50;

@@ -1,6 +1,6 @@
 // Filters of a query: fields, conditions, and how a date in one is written.
 import { type Static, type TProperties, Type } from 'typebox';
-import { VISIT_VALUES } from './visits/visit_values.ts';
+import { VISIT_VALUES } from '#pipelines/visits/arrival.ts';
 
 /** Conditions of one list of filters, all of its groups together. */
 export const CONDITIONS_MAX = 50;

@@ -16,19 +16,20 @@ import {
   scopeOf,
   selectionOf,
 } from './question.ts';
-import { firstRowsSql, querySpan } from './sql/event_rows.ts';
-import { allOf, conditionOf, selects, textOf, textsSql } from './sql/expressions.ts';
 import {
   actorOf,
   digestOf,
   digestOfText,
+  firstRowsSql,
   markOf,
   maskOf,
   NO_DIGEST,
   packed,
   personArraysSql,
+  querySpan,
   timeOf,
-} from './sql/packed_events.ts';
+} from './sql/event_rows.ts';
+import { allOf, conditionOf, selects, textOf, textsSql } from './sql/expressions.ts';
 import { type Binder, createBinder, type Statement } from './sql/statement.ts';
 
 const STEPS = 5;

@@ -1,8 +1,8 @@
 // Fields that single people out, and fields whose values few people may have.
 import * as words from '#pipelines/privacy/key_words.ts';
 import { comparableForm, SECRET_ENDINGS, SECRET_WORDS } from '#pipelines/privacy/key_words.ts';
+import { hasSmallCounts } from '#pipelines/visits/arrival.ts';
 import type { Column, Field } from './filters.ts';
-import { hasSmallCounts } from './visits/visit_values.ts';
 
 /** Columns whose values stand for one person, for one event, or for few people. */
 const PERSONAL: ReadonlySet<unknown> = new Set([

@@ -1,7 +1,6 @@
 import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
 import { matchesAddress, type PageAddress } from '#pipelines/settings/url_pattern.ts';
 import type { ReadyItem } from './site_engage.ts';
-import { type EngageMemory, type SeenItem, stricter } from './visitor_memory.ts';
 
 /** Items of one answer. */
 const ITEMS_MAX = 5;
@@ -144,4 +143,44 @@ function isInAudience({ definition }: ReadyItem, server: EngageMemory | null, no
 
 function lastTimes(seen: ReadonlyMap<string, SeenItem>): number[] {
   return [...seen.values()].map(({ lastMs }) => lastMs);
+}
+
+/** What is known of one person and one item; times in milliseconds since 1970 UTC. */
+export interface SeenItem {
+  times: number;
+  /** When it was shown last. */
+  lastMs: number;
+  /** When it was answered, clicked or submitted last; null: not yet. */
+  doneMs: number | null;
+}
+
+/** How often a person did something, and when last. */
+export interface DoneEvent {
+  times: number;
+  lastMs: number;
+}
+
+/** What is remembered of one person. */
+export interface EngageMemory {
+  /** Who leads all the ids that are known to be one person. */
+  personId: string;
+  seen: ReadonlyMap<string, SeenItem>;
+  /** By name: only events that a definition of the site asks for. */
+  events: ReadonlyMap<string, DoneEvent>;
+}
+
+/** Of two records of the same shows, as a browser and the server keep them, the stricter one. */
+function stricter(a: SeenItem | undefined, b: SeenItem | undefined): SeenItem | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return {
+    times: Math.max(a.times, b.times),
+    lastMs: Math.max(a.lastMs, b.lastMs),
+    doneMs: a.doneMs === null || b.doneMs === null ? (a.doneMs ?? b.doneMs) : Math.max(a.doneMs, b.doneMs),
+  };
+}
+
+/** What one person did under several ids. */
+export function together(a: SeenItem | undefined, b: SeenItem): SeenItem {
+  if (a === undefined) return b;
+  return { ...(stricter(a, b) as SeenItem), times: a.times + b.times };
 }

@@ -5,6 +5,11 @@ import { ID_PATTERN } from '#pipelines/settings/problems.ts';
 export const ENGAGE_KINDS = ['survey', 'promo', 'form'] as const;
 export type EngageKind = (typeof ENGAGE_KINDS)[number];
 
+/** How a survey, promo or form is called where both kind and id are needed: `survey:nps`. */
+export type ItemName = `${EngageKind}:${string}`;
+
+export const itemName = (kind: EngageKind, id: string): ItemName => `${kind}:${id}`;
+
 /** Longest that anything about a visitor is remembered on the server, in days. */
 export const MEMORY_DAYS = 180;
 

@@ -7,11 +7,11 @@ import { normalisePhone, pseudonym } from '#pipelines/privacy/hash_identifiers.t
 import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
 import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
 import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_secrets.ts';
+import { type ItemName, itemName } from './definition_fields.ts';
 import type { Promo } from './definition_problems.ts';
 import type { FormRequest, PromoAction, RespondRequest, SentPage, SentVisitor } from './engage_request.ts';
 import type { Form, FormField } from './form.ts';
 import { hasChoices, type Question, type Survey, stepRange } from './survey.ts';
-import { itemName, showingEventId } from './visitor_memory.ts';
 
 /** An event as the acceptor takes it. */
 export interface EngageEvent {
@@ -373,4 +373,12 @@ export function circumstancesProblem(sent: Circumstances, request: TimedRequest)
   if (!readTimestamp(sent.timestamp, request).ok) return 'timestamp';
   const distinctId = visitorId(sent.visitor);
   return distinctId !== undefined && readShortText(distinctId) === null ? 'visitor.distinct_id' : null;
+}
+
+/**
+ * The id of an event of a showing: the showing's own, which is of one item, and what happened. Results count events whose
+ * ids begin so, so that nothing else may have one.
+ */
+function showingEventId(showing: string, item: ItemName, what: string): string {
+  return `${showing.toLowerCase()}:${item}:${what}`;
 }

@@ -6,9 +6,8 @@ import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
 import type { EngageItem } from '#schemas/setting.ts';
 import { contentOf } from './content.ts';
-import { type EngageKind, PATTERN_WORDS } from './definition_fields.ts';
+import { type EngageKind, type ItemName, itemName, PATTERN_WORDS } from './definition_fields.ts';
 import { DEFINITION_SCHEMAS, type Definition, type Definitions, ownProblems } from './definition_problems.ts';
-import { type ItemName, itemName } from './visitor_memory.ts';
 
 /** A definition, ready to be decided about. */
 export interface ReadyItem {

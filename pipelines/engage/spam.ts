@@ -5,9 +5,9 @@ import { isIPv4 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
 import { EVERYTHING, plainText } from '#pipelines/privacy/normalise_text.ts';
+import type { ItemName } from './definition_fields.ts';
 import type { Proof } from './engage_request.ts';
 import type { Form } from './form.ts';
-import type { ItemName } from './visitor_memory.ts';
 
 /** Proves that an item was handed out, by which edge ever, and when; nothing of it is kept. */
 export const TOKEN_MS = 24 * 3_600_000;

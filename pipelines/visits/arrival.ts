@@ -1,5 +1,6 @@
 // How an event says that its visitor came: by the campaign in the page's address or the properties, by a click on an ad, or from
-// another site; and the channel of that, by the rules of GA4's default channel group.
+// another site; and the channel of that, by the rules of GA4's default channel group. What is told of a visit by it
+// and by its other events.
 import { type SourceKind, sourceOfHost, sourceOfWord } from './known_sources.ts';
 
 /** In the order in which their rules are tried; the last one is for what none of them takes. */
@@ -228,3 +229,35 @@ export function siteOf(host: string): string {
   const isUnderTwo = SHARED.has(two) || (labels.at(-1)?.length === 2 && SECOND.test(labels.at(-2) ?? ''));
   return isUnderTwo ? labels.slice(-3).join('.') : two;
 }
+
+/** What of its first event that says something a visit is known by. */
+export const ENTRY_COLUMNS = [
+  ...(['geo_country', 'geo_region', 'geo_city'] as const),
+  ...(['browser', 'os', 'device_type', 'language', 'screen_class'] as const),
+] as const;
+
+export const VISIT_VALUES = [...ARRIVAL_PARTS, 'landing_page', 'exit_page', ...ENTRY_COLUMNS] as const;
+export type VisitValue = (typeof VISIT_VALUES)[number];
+
+/** Of an event what its visit tells something by: one text for each kind. */
+export type VisitKind = 'arrival' | 'page' | 'entry';
+
+export const isOfArrival = (value: VisitValue): value is ArrivalPart =>
+  (ARRIVAL_PARTS as readonly string[]).includes(value);
+
+export function kindOf(value: VisitValue): VisitKind {
+  if (isOfArrival(value)) return 'arrival';
+  return value === 'landing_page' || value === 'exit_page' ? 'page' : 'entry';
+}
+
+const OF_MANY: ReadonlySet<VisitValue> = new Set([
+  'channel',
+  'geo_country',
+  'browser',
+  'os',
+  'device_type',
+  'screen_class',
+]);
+
+/** Whether some values may be of few persons, as a page with somebody's id in its address is. */
+export const hasSmallCounts = (value: VisitValue): boolean => !OF_MANY.has(value);

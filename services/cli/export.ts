@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import type { SqlAnswer } from '#pipelines/analytics/sql_rows.ts';
+import type { SqlAnswer } from '#pipelines/analytics/answer_table.ts';
 import { type ControlClient, ControlRefusal, ControlUnavailableError } from '#services/control_api/client.ts';
 import { type Arguments, type Commands, done, option, requiredOption, siteOption, UsageError } from './command.ts';
 import { readMoment } from './read.ts';

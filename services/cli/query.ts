@@ -1,13 +1,19 @@
 // Commands of queries: any query of the API, a saved one, those that run, what arrived last, one event, one person.
 
 import { type TSchema, Type } from 'typebox';
-import { type AnswerTable, answerTable, type Cell, csvOf } from '#pipelines/analytics/answer_table.ts';
+import {
+  type AnswerTable,
+  answerTable,
+  type Cell,
+  csvOf,
+  type SqlAnswer,
+  sqlTable,
+} from '#pipelines/analytics/answer_table.ts';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
 import { COLUMNS, type Field, type Filter, type PersonField } from '#pipelines/analytics/filters.ts';
 import { QUESTIONS } from '#pipelines/analytics/questions.ts';
-import { type SqlAnswer, sqlTable } from '#pipelines/analytics/sql_rows.ts';
-import { VISIT_VALUES } from '#pipelines/analytics/visits/visit_values.ts';
+import { VISIT_VALUES } from '#pipelines/visits/arrival.ts';
 import type { RunningQueryItem } from '#services/control_api/operations.ts';
 import type { SplitAnswer } from '#services/control_api/sites.ts';
 import { renderNumber, renderTable, renderTime, renderValue } from '#services/stage/terminal.ts';

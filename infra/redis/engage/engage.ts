@@ -1,7 +1,8 @@
 // What visitors have seen and submitted of surveys, banners and forms.
+
+import { type EngageMemory, type SeenItem, together } from '#pipelines/engage/decide.ts';
 import { MEMORY_DAYS } from '#pipelines/engage/definition_fields.ts';
 import { ADDRESS_WINDOW_S, EMAIL_WINDOW_S, type SpamCounts, TEXT_WINDOW_S } from '#pipelines/engage/spam.ts';
-import { type EngageMemory, type SeenItem, together } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { createScript, deadlineExceeded, gather, pairsOf, within, withRedisErrors } from '../client.ts';
 import type { Redis } from '../connection.ts';

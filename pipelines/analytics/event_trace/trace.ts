@@ -2,7 +2,7 @@
 
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
-import { FIRST_ROW } from '../sql/packed_events.ts';
+import { FIRST_ROW } from '../sql/event_rows.ts';
 
 import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { type EventTrace, traceSentences } from './answer.ts';

@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { type Field, fieldShape } from '../filters.ts';
 import { EXAMPLE_TIME, limitOf, question } from '../question.ts';
-import { digestOfText, NO_DIGEST } from '../sql/packed_events.ts';
+import { digestOfText, NO_DIGEST } from '../sql/event_rows.ts';
 import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { breakdownTextsSql } from './levels_sql.ts';
 import { type FunnelPlan, type FunnelQuery, funnelPlan, funnelProblems, funnelShape } from './query.ts';

@@ -1,9 +1,20 @@
 // Funnels: how far each actor comes, in order or in any order, from the arrays of its events.
 
 import type { Selection } from '../question.ts';
-import { firstRowsSql, querySpan, type TimeSpan, type WantedRows } from '../sql/event_rows.ts';
+import {
+  digestOf,
+  digestOfText,
+  firstRowsSql,
+  maskOf,
+  NO_DIGEST,
+  packed,
+  personArraysSql,
+  querySpan,
+  type TimeSpan,
+  timeOf,
+  type WantedRows,
+} from '../sql/event_rows.ts';
 import { allOf, conditionOf, selects, textOf, textsSql } from '../sql/expressions.ts';
-import { digestOf, digestOfText, maskOf, NO_DIGEST, packed, personArraysSql, timeOf } from '../sql/packed_events.ts';
 import type { Binder } from '../sql/statement.ts';
 import { EXCLUSIONS_MAX, type FunnelPlan, SESSION_GAP_MS, STEPS_MAX } from './query.ts';
 

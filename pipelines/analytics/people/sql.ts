@@ -6,9 +6,21 @@ import { attemptsSql } from '../funnels/sql.ts';
 import { enteredPathsSql, type PathsPlan, pathsSql } from '../paths.ts';
 import { EXAMPLE_TIME, question } from '../question.ts';
 import { startsAndReturnsSql } from '../retention.ts';
-import { intervalsUntil, querySpan, SPILLED, spanBefore, startOf, type TimeSpan } from '../sql/event_rows.ts';
+import {
+  actorOf,
+  digestOfText,
+  FIRST_ROW,
+  intervalsUntil,
+  MARK,
+  markOf,
+  querySpan,
+  SPILLED,
+  spanBefore,
+  startOf,
+  type TimeSpan,
+  timeOf,
+} from '../sql/event_rows.ts';
 import { allOf, textsSql } from '../sql/expressions.ts';
-import { actorOf, digestOfText, FIRST_ROW, MARK, markOf, timeOf } from '../sql/packed_events.ts';
 import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { digestOfValue, isRestSql, seriesEventsSql } from '../trends/sql.ts';
 import {

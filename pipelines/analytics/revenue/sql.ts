@@ -6,6 +6,7 @@ import { cutOf, EXAMPLE_TIME, question } from '../question.ts';
 import {
   calendarSql,
   firstRowsSql,
+  MARK,
   querySpan,
   SPILLED,
   spanBefore,
@@ -13,7 +14,6 @@ import {
   type TimeSpan,
 } from '../sql/event_rows.ts';
 import { AMOUNT_UNITS, allOf, conditionOf, textOf } from '../sql/expressions.ts';
-import { MARK } from '../sql/packed_events.ts';
 import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { revenueAnswer, revenueAnswerShape } from './answer.ts';
 import {

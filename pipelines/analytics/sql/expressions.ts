@@ -15,10 +15,8 @@ import {
 import { hasSmallCountValues } from '../personal_fields.ts';
 import type { Scope, Selection } from '../question.ts';
 import { ownVisitText, VISIT_MARGIN_MS, visitValuesSql } from '../visits/visits_sql.ts';
-import type { TimeSpan } from './event_rows.ts';
-import { digestOfText, FIRST_ROW } from './packed_events.ts';
-import { jsonText, placeOf, textOfProperty } from './property_text.ts';
-import { type Binder, JOINS } from './statement.ts';
+import { digestOfText, FIRST_ROW, type TimeSpan } from './event_rows.ts';
+import { type Binder, JOINS, jsonText, placeOf, textOfProperty } from './statement.ts';
 
 /** The name of an event, as queries show it. */
 function eventText(binder: Binder): string {

@@ -1,12 +1,12 @@
 // Visits: the question, its statement and its answer.
 import { type Static, Type } from 'typebox';
+import { hasSmallCounts, VISIT_VALUES } from '#pipelines/visits/arrival.ts';
 import { OUR_NAMES } from '../event_names.ts';
 import { closed } from '../filters.ts';
 import { calendarFields, common, cutOf, EXAMPLE_TIME, eventNames, interval, limitOf, question } from '../question.ts';
 import { querySpan, SPILLED, startOf } from '../sql/event_rows.ts';
 import { allOf, conditionOf } from '../sql/expressions.ts';
 import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
-import { hasSmallCounts, VISIT_VALUES } from './visit_values.ts';
 import { countedVisitsSql, VISIT_MARGIN_MS, visitorsSql } from './visits_sql.ts';
 
 const LIMIT = 20;

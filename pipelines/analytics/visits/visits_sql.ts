@@ -1,19 +1,18 @@
 // SQL of visits: which events are one, when it began, and what it tells of how its visitor came, of its pages and of their device.
-import { BY_CAMPAIGN } from '#pipelines/visits/arrival.ts';
-import { SESSION_GAP_MS } from '../funnels/query.ts';
-import { firstRowsSql, type TimeSpan } from '../sql/event_rows.ts';
-import { FIRST_ROW, personArraysSql } from '../sql/packed_events.ts';
-import { textOfJson } from '../sql/property_text.ts';
-import type { Binder } from '../sql/statement.ts';
 import {
+  ARRIVAL_PARTS,
+  type ArrivalPart,
+  BY_CAMPAIGN,
+  type Channel,
   ENTRY_COLUMNS,
   isOfArrival,
   kindOf,
-  partOfArrival,
   type VisitKind,
   type VisitValue,
-  valueIn,
-} from './visit_values.ts';
+} from '#pipelines/visits/arrival.ts';
+import { SESSION_GAP_MS } from '../funnels/query.ts';
+import { FIRST_ROW, firstRowsSql, personArraysSql, type TimeSpan } from '../sql/event_rows.ts';
+import { type Binder, textOfJson } from '../sql/statement.ts';
 
 /** Visits are made of the events of so long before a time and after it, besides: those that go on for longer are cut. */
 export const VISIT_MARGIN_MS = 86_400_000;
@@ -239,3 +238,17 @@ const ATTENTION: SaidOfEvents = {
   + toUInt64(1 + round(least(multiIf(percent > 0, percent, part > 0, 100 * part, -1), 100)))`,
 };
 const ATTENDED = `, toInt64(arraySum(x -> bitShiftRight(${digestIn('x')}, 8), visit)) AS engaged, arrayMax(x -> toInt64(bitAnd(${digestIn('x')}, 255)), visit) - 1 AS scrolled`;
+
+const DIRECT: Channel = 'Direct';
+
+/** SQL of a part of an arrival's text, behind the sign of what told it. As one function of it, so that it is worked out once for all equal ones. */
+const partOfArrival = (value: ArrivalPart, arrival: string): string =>
+  `extract(${arrival}, '^(?:[^\\n]*\\n){${ARRIVAL_PARTS.indexOf(value) + 1}}([^\\n]*)')`;
+
+/** SQL of a value in the text of its kind. A visit of which nothing is told came directly. */
+function valueIn(value: VisitValue, text: string): string {
+  if (value === 'channel') return `if(empty(${text}), '${DIRECT}', ${partOfArrival(value, text)})`;
+  if (isOfArrival(value)) return partOfArrival(value, text);
+  if (value === 'landing_page' || value === 'exit_page') return text;
+  return `splitByChar('\\n', ${text})[${ENTRY_COLUMNS.indexOf(value) + 1}]`;
+}

@@ -6,7 +6,7 @@ import { QueryCancelledError, QueryPatternError, QueryTooHeavyError } from '#inf
 import { type RunSql, SqlBusyError, SqlRefusedError } from '#infra/clickhouse/queries/sql_query.ts';
 import { createFairGate, GateBusyError } from '#infra/concurrency/gates.ts';
 import type { SharedAnswer, SharedQueryCache } from '#infra/redis/query_cache.ts';
-import { readSqlRows, sqlTable } from '#pipelines/analytics/sql_rows.ts';
+import { readSqlRows, sqlTable } from '#pipelines/analytics/answer_table.ts';
 import { problem } from '#pipelines/settings/problems.ts';
 import type { ControlErrorCode } from '../errors.ts';
 import type { Answered, QueryAnswers, QueryRequest, SqlRequest } from '../route.ts';

@@ -13,7 +13,6 @@ import {
 } from '#pipelines/analytics/query_rewrites.ts';
 import { type Question, queryProblems } from '#pipelines/analytics/question.ts';
 import { QUESTIONS } from '#pipelines/analytics/questions.ts';
-import { sqlAnswerShape } from '#pipelines/analytics/sql_rows.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import { calendarOf } from '#pipelines/settings/calendar.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
@@ -28,6 +27,19 @@ import {
   route,
 } from '../route.ts';
 import { formatQuery, OTHER_FORMATS } from './formats.ts';
+
+/** What a question in SQL is answered, `SqlAnswer`. */
+const sqlAnswerShape = Type.Object({
+  columns: Type.Array(Type.Object({ name: Type.String(), type: Type.String({ description: "ClickHouse's name" }) })),
+  rows: Type.Array(
+    Type.Array(
+      Type.Unknown({
+        description:
+          'A value of each column. Decimals, and whole numbers from 2^53 on, are texts with all their digits, and so is every whole number of 64 bits or more in a tuple or map; what is no number is null',
+      }),
+    ),
+  ),
+});
 
 /** Of fewer a value may tell who they are. */
 const MIN_PERSONS = 5;

@@ -2,11 +2,11 @@
 
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import { directionOf, panelWords, plainLanguage, plainWords } from '#pipelines/engage/content.ts';
+import { itemName } from '#pipelines/engage/definition_fields.ts';
 import { type EngageEvent, formEvent, formStatusEvent, readFields, sentText } from '#pipelines/engage/engage_event.ts';
 import type { FormRequest } from '#pipelines/engage/engage_request.ts';
 import type { Form } from '#pipelines/engage/form.ts';
 import { isWithoutToken, judgeAlone, linksIn } from '#pipelines/engage/spam.ts';
-import { itemName } from '#pipelines/engage/visitor_memory.ts';
 import { canonicalJson } from '#pipelines/intake/json_text.ts';
 import { networkOf, wideNetworkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';

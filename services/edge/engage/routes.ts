@@ -1,7 +1,8 @@
 // Routes of surveys, promos and forms: what a visitor is shown, and what they did with promos and surveys.
 import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } from '#infra/http/http_server.ts';
 import type { Impression } from '#infra/redis/engage/engage.ts';
-import { decide, fitting, inShare, type Look, overOn } from '#pipelines/engage/decide.ts';
+import { decide, fitting, inShare, type Look, overOn, type SeenItem } from '#pipelines/engage/decide.ts';
+import { itemName } from '#pipelines/engage/definition_fields.ts';
 import type { Promo } from '#pipelines/engage/definition_problems.ts';
 import { promoEvent, surveyEvent } from '#pipelines/engage/engage_event.ts';
 import {
@@ -18,7 +19,6 @@ import { missingAnswer } from '#pipelines/engage/next_question.ts';
 import { type ReadyItem, siteEngage } from '#pipelines/engage/site_engage.ts';
 import { issueEngageToken, judgeAnswers, nonceOf, type SpamReason, type TokenCheck } from '#pipelines/engage/spam.ts';
 import type { Survey } from '#pipelines/engage/survey.ts';
-import { itemName, type SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import type { Site } from '#schemas/setting.ts';
 import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, limitedAnswer, refusal, sendAnswer } from '../errors.ts';

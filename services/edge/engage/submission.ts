@@ -2,7 +2,7 @@
 import { clientAddress, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { CountedSubmission, Impression } from '#infra/redis/engage/engage.ts';
 import type { Look } from '#pipelines/engage/decide.ts';
-import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
+import type { EngageKind, ItemName } from '#pipelines/engage/definition_fields.ts';
 import {
   type Circumstances,
   circumstancesProblem,
@@ -33,7 +33,6 @@ import {
   TOKEN_MS,
   type TokenCheck,
 } from '#pipelines/engage/spam.ts';
-import type { ItemName } from '#pipelines/engage/visitor_memory.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { cleanDistinctId } from '#pipelines/intake/call.ts';
 import { readShortText } from '#pipelines/intake/field_rules.ts';

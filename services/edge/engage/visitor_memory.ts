@@ -1,10 +1,10 @@
 // What is remembered of visitors and their submissions, where Redis may be away.
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { CountedSubmission, EngageGuard, EngageMemoryStore, Impression } from '#infra/redis/engage/engage.ts';
+import type { EngageMemory } from '#pipelines/engage/decide.ts';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { siteEngage } from '#pipelines/engage/site_engage.ts';
 import type { SpamCounts, SpamReason } from '#pipelines/engage/spam.ts';
-import type { EngageMemory } from '#pipelines/engage/visitor_memory.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Event } from '#schemas/event.ts';
 import { noteNothing } from '../site_activity.ts';

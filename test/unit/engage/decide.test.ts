@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decide, fitting, inShare, type Look } from '#pipelines/engage/decide.ts';
+import { decide, type EngageMemory, fitting, inShare, type Look, type SeenItem } from '#pipelines/engage/decide.ts';
 import { siteEngage } from '#pipelines/engage/site_engage.ts';
-import type { EngageMemory, SeenItem } from '#pipelines/engage/visitor_memory.ts';
 import { readPageAddress } from '#pipelines/settings/url_pattern.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { engageItem } from './ready.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readSqlRows, sqlTable } from '#pipelines/analytics/sql_rows.ts';
+import { readSqlRows, sqlTable } from '#pipelines/analytics/answer_table.ts';
 
 const TEXT =
   '{"meta":[{"name":"n","type":"UInt64"},{"name":"n","type":"Array(Nullable(UInt64))"},{"name":"s","type":"String"}],"data":[["18446744073709551615",["1","9007199254740993"],"7"],["9007199254740991",[],"08"],["-5",[null],""]],"rows":3}';

@@ -1,6 +1,6 @@
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { Column, Condition, Field, OwnField } from '#pipelines/analytics/filters.ts';
-import type { VisitValue } from '#pipelines/analytics/visits/visit_values.ts';
+import type { VisitValue } from '#pipelines/visits/arrival.ts';
 
 /** What a condition is about: a column, a property, elements of an array, or a value of the person. */
 export type FilteredField = Condition['field'];

@@ -1,5 +1,5 @@
 import type { EngageMemoryStore } from '#infra/redis/engage/engage.ts';
-import type { DoneEvent, SeenItem } from '#pipelines/engage/visitor_memory.ts';
+import type { DoneEvent, SeenItem } from '#pipelines/engage/decide.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 
 interface Memory {

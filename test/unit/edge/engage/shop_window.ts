@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
+import { type EngageKind, itemName } from '#pipelines/engage/definition_fields.ts';
 import { issueEngageToken } from '#pipelines/engage/spam.ts';
-import { itemName } from '#pipelines/engage/visitor_memory.ts';
 import type { Event } from '#schemas/event.ts';
 import { ENGAGE_SECRET, startEdge, type TestEdge, type TestEdgeOptions } from '#test/unit/edge/edge.ts';
 import { engageItem } from '#test/unit/engage/ready.ts';

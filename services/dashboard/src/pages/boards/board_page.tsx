@@ -7,8 +7,8 @@ import { useQuery } from '../../api/use_answer.ts';
 import { ConflictDialog, useSave } from '../../editing/editing.tsx';
 import type { PageProps } from '../../page_list.ts';
 import { type Period, readPeriod } from '../../period.ts';
-import { ActorDialog, type AnswerViewProps, type ListedPart } from '../../questions/actor_dialog.tsx';
 import { questionAddress } from '../../questions/query_address.ts';
+import { ActorDialog, type AnswerViewProps, type ListedPart } from '../../questions/question_result.tsx';
 import {
   type Board,
   listQuestions,

@@ -1,8 +1,8 @@
 import type { Field } from '#pipelines/analytics/filters.ts';
 import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
 import { number, percent, span } from '../../format.ts';
-import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
 import * as conditions from '../../questions/conditions.ts';
+import type { AnswerViewProps } from '../../questions/question_result.tsx';
 import { FigureLink } from '../../ui/button.tsx';
 import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 import { Bars, Empty } from '../../ui/panel.tsx';

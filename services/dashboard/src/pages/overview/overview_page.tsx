@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
-import type { VisitValue } from '#pipelines/analytics/visits/visit_values.ts';
+import type { VisitValue } from '#pipelines/visits/arrival.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { ask, sentenceOf } from '../../api/request.ts';
 import { type Asked, useQuery } from '../../api/use_answer.ts';

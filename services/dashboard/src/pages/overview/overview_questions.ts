@@ -5,7 +5,7 @@ import type { TopAnswer, TopQuery } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { VisitsAnswer, VisitsQuery } from '#pipelines/analytics/visits/question.ts';
-import type { VisitValue } from '#pipelines/analytics/visits/visit_values.ts';
+import type { VisitValue } from '#pipelines/visits/arrival.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { money, number, queryCalendar } from '../../format.ts';
 import type { Period } from '../../period.ts';

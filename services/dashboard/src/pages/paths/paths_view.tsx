@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { PathsAnswer } from '#pipelines/analytics/paths.ts';
 import { number, percent } from '../../format.ts';
-import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
+import type { AnswerViewProps } from '../../questions/question_result.tsx';
 import { FigureLink } from '../../ui/button.tsx';
 import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 import { Empty } from '../../ui/panel.tsx';

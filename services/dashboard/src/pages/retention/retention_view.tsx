@@ -2,8 +2,8 @@ import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
 import { ZoneNote } from '../../charts/chart_table.tsx';
 import { capital, intervalStart, number, percent, timeZone } from '../../format.ts';
 import { laterStart } from '../../period.ts';
-import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
 import * as conditions from '../../questions/conditions.ts';
+import type { AnswerViewProps } from '../../questions/question_result.tsx';
 import { FigureLink } from '../../ui/button.tsx';
 import { Empty } from '../../ui/panel.tsx';
 

@@ -8,8 +8,8 @@ import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { COLOURS } from '../../charts/chart_table.tsx';
 import { TimeSeries } from '../../charts/time_series.tsx';
 import { change, intervalStart, number, type queryCalendar, sortableStart, timeZone } from '../../format.ts';
-import type { AnswerViewProps } from '../../questions/actor_dialog.tsx';
 import * as conditions from '../../questions/conditions.ts';
+import type { AnswerViewProps } from '../../questions/question_result.tsx';
 import { FigureLink } from '../../ui/button.tsx';
 import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 
