@@ -102,6 +102,7 @@ const event = record('Event', 'One accepted event. No field holds a raw e-mail o
   further_identifiers: optional(further),
   key_id: optional(nullable(string(), "The key it came with: 16 characters of the key's SHA-256; null: not kept.")),
   consent: optional(nullable(consent, 'Null: it was not kept, and stands in the properties alone.')),
+  historical: optional(boolean('Of the past of a site, brought in to be measured: it goes to no destination.', false)),
 });
 export type Event = ValueOf<typeof event>;
 export type ActionSource = Event['action_source'];
@@ -202,7 +203,9 @@ export function writeEvent(buffer: Buffer, start: number, event: Event): number 
   at = writeNullable(buffer, at, event.previous_distinct_id);
   at = writeFurther(buffer, at, event.further_identifiers ?? []);
   at = writeNullable(buffer, at, event.key_id ?? null);
-  return writeConsent(buffer, at, event.consent ?? null);
+  at = writeConsent(buffer, at, event.consent ?? null);
+  buffer[at++] = event.historical === true ? 1 : 0;
+  return at;
 }
 
 /** The state that was written last: events in a row mostly have the same. */

@@ -86,7 +86,15 @@ export function decodeEntry(view: EncodedEvent): EventEntry {
   return { coordinate: view.coordinate, person: decodePerson(view.personBytes), event: decodeEvent(view.eventBytes) };
 }
 
-const IDENTITY_FIELDS = ['mode', 'identify', 'identifiers', 'previous_distinct_id', 'event', 'caller'] as const;
+const IDENTITY_FIELDS = [
+  'mode',
+  'identify',
+  'identifiers',
+  'previous_distinct_id',
+  'event',
+  'caller',
+  'historical',
+] as const;
 /** What identity needs of an event; the other fields are skipped, not decoded. */
 export type IdentityPart = Pick<Event, (typeof IDENTITY_FIELDS)[number]>;
 const identityPart = projection(eventType, IDENTITY_FIELDS);

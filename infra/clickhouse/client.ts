@@ -151,6 +151,9 @@ async function insertNative(server: Asked, table: string, token: string, block: 
   await finished(stream.resume());
 }
 
+/** Eighty years. */
+const PARTITIONS_MAX = '1000';
+
 function settingsOf(token: string): ClickHouseSettings {
   return {
     // On by default from 26.2 on: blocks would wait for others, to be stored with them.
@@ -159,6 +162,8 @@ function settingsOf(token: string): ClickHouseSettings {
     insert_deduplication_token: token,
     deduplicate_blocks_in_dependent_materialized_views: 1,
     max_insert_block_size: '1000000',
+    // A partition is a month, and events that are brought in from the past may be of any since 2005: ClickHouse's own limit is 100.
+    max_partitions_per_insert_block: PARTITIONS_MAX,
     ...ON_SHARDS,
     input_format_parallel_parsing: 0,
     // A field without a column, or a null in a column that has none, is our mistake and must not be dropped silently.

@@ -139,7 +139,7 @@ export type Decision =
 
 /**
  * Decides whether an event goes to a destination, under which name and without which properties. Reasons to skip:
- * `not_in_destinations`, `anonymous_site`, `too_old`, `rule`, `consent_denied`, `consent_denied_by_default` and `gpc`.
+ * `historical`, `not_in_destinations`, `anonymous_site`, `too_old`, `rule`, `consent_denied`, `consent_denied_by_default` and `gpc`.
  *
  * @throws SyntaxError when `event.properties` is not JSON.
  */
@@ -152,6 +152,8 @@ export function decide<Settings>(
   const { event } = entry;
   const { conversionEvent, switchedOff } = eventRule(site, event.event);
   const skip = (reason: string): Decision => ({ kind: 'skip', reason, rule: null });
+  // Before all else, so that nothing a site or an event says sends it: it happened long ago, and was told to platforms then.
+  if (event.historical === true) return skip('historical');
   if (switchedOff.has(id)) return skip('not_in_destinations');
   const reason = skipReason(adapter, event, nowMs);
   if (reason !== null) return skip(reason);

@@ -116,6 +116,8 @@ export interface IdentityLookup {
    * servers know, and is whose a server says it to be.
    */
   isPublic?: boolean;
+  /** Whether it is of the past: then what is known of the person holds. */
+  isHistorical?: boolean;
   receivedAtMs: number;
   coordinate: string;
 }
@@ -207,7 +209,8 @@ export function lookupsOf(secret: Buffer, event: AskingEvent, part: IdentityPart
   const { siteId, distinctId, basePersonId: visitor, receivedAtMs } = event;
   const { partition, offset, index } = event.coordinate;
   const isPublic = part.caller === 'browser';
-  const shared = { siteId, receivedAtMs, isPublic, coordinate: `${partition}:${offset}:${index}` };
+  const said = { isPublic, isHistorical: part.historical === true };
+  const shared = { siteId, receivedAtMs, ...said, coordinate: `${partition}:${offset}:${index}` };
   const silent = { ...shared, basePersonId: visitor, nodes: [], claim: null, identifiers: null };
   const nodes = identityNodes(secret, siteId, part);
   const own = { ...silent, nodes, identifiers: nodes.length === 0 ? null : part.identifiers };

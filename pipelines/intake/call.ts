@@ -126,11 +126,10 @@ const EVENTS_PER_PART = 50;
  * @param events How many there are: as much may be done for each 50, which is what a request of ours may hold.
  */
 export function beginRequest(context: IntakeContext, events: number): IntakeRequest {
-  const userAgent = context.userAgent === null ? null : cleanUserAgent(context.userAgent);
   return {
     context,
     rules: siteRules(context.site),
-    peer: { ip: context.clientIp === null ? null : normaliseIp(context.clientIp), userAgent },
+    peer: context.isHistorical === true ? NOBODYS : peerOf(context),
     countries: [context.site.default_country, context.country].filter((country) => country !== null),
     budget: createWorkBudget(Math.max(1, Math.ceil(events / EVENTS_PER_PART))),
     dropAll: dropAll(context),
@@ -139,6 +138,14 @@ export function beginRequest(context: IntakeContext, events: number): IntakeRequ
     occurrences: new Map(),
   };
 }
+
+/** Where historical events happened, who brings them in was not. */
+const NOBODYS: Device = { ip: null, userAgent: null };
+
+const peerOf = ({ clientIp, userAgent }: IntakeContext): Device => ({
+  ip: clientIp === null ? null : normaliseIp(clientIp),
+  userAgent: userAgent === null ? null : cleanUserAgent(userAgent),
+});
 
 function dropAll({ prefetch, caller, browserSigns, userAgent }: IntakeContext): DropReason | null {
   if (prefetch) return 'prefetch';
@@ -192,10 +199,15 @@ export function visitorOf(
  * is known.
  */
 function defaultId(found: Found, device: Device, call: IntakeRequest): string {
-  const { email, phone, external_id } = found.identifiers ?? noIdentifiers();
-  const customer = call.context.caller === 'browser' ? null : (email ?? phone ?? external_id);
+  const customer = call.context.caller === 'browser' ? null : customerOf(found.identifiers);
   if (customer === null) return deviceAnonymousId(call, device);
   return customerAnonymousId(call.context.identitySecret, call.context.site.site_id, customer);
+}
+
+/** The hash by which a customer is known who is named. */
+export function customerOf(identifiers: Identifiers | null): string | null {
+  const { email, phone, external_id } = identifiers ?? noIdentifiers();
+  return email ?? phone ?? external_id;
 }
 
 const PHONE_MARK = /^(?:tel:|\+|\(\+)/i;

@@ -43,6 +43,7 @@ export function readSentEvent(
   if (distinctId === null && !isAbsent(sentDistinctId)) return refuse('distinct_id_invalid');
   const time = readTimestamp(sent['timestamp'], context, sentAtOf(sent, context));
   if (!time.ok) return time;
+  if (isBeyondKept(time.timestamp, context)) return refuse('timestamp_not_kept');
   if (!isAbsentOrObject(sent['properties'])) return refuse('properties_not_object');
   const properties = objectOr(sent['properties']);
   const source = readActionSource(properties, context.caller);
@@ -56,6 +57,13 @@ export function readSentEvent(
   const ids = { name: name.name, uuid, ...visitor, hasPlaceholder, hasLongId };
   const times = { timestamp, originalTimestamp, timeWarning, sentTimestamp };
   return { ok: true, event: { ...ids, ...times, actionSource, isSourceStated, properties, countries } };
+}
+
+const DAY_MS = 86_400_000;
+
+/** What a site wants gone after so many days is not brought back. Of other events the age counts from when they came. */
+function isBeyondKept(timestamp: number, { isHistorical = false, receivedAtMs, site }: IntakeContext): boolean {
+  return isHistorical && typeof site.event_days === 'number' && receivedAtMs - timestamp > site.event_days * DAY_MS;
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Event } from '#schemas/event.ts';
 import {
   beginRequest,
   cleanDistinctId,
+  customerOf,
   type Device,
   type DropReason,
   type EventWarning,
@@ -154,11 +155,17 @@ interface ReadEvent {
 
 function judgeEvent(read: ReadEvent, call: IntakeRequest): EventOutcome {
   const device = deviceOf(call, read.found);
+  if (call.context.isHistorical === true && isNobodys(read)) return reject('distinct_id_missing');
   if (isRobots(read, call)) return { kind: 'dropped', reason: 'bot' };
   const visitor = visitorOf(read.sent, read.found, device, call);
   if (isBlocked(read, device, visitor, call)) return { kind: 'dropped', reason: 'blocked' };
   const event = call.context.site.mode === 'offline' ? anonymousEvent : identifiedEvent;
   return { kind: 'taken', event: event(read, device, visitor, call), warnings: warningsOf(read) };
+}
+
+/** By the address of who brings it in all such events would be one visitor's, and another one's each day. */
+function isNobodys({ sent, found: { identifiers } }: ReadEvent): boolean {
+  return sent.distinctId === null && customerOf(identifiers) === null;
 }
 
 function warningsOf({ sent, found, columns }: ReadEvent): EventWarning[] {
@@ -239,6 +246,7 @@ function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call
     key_id: context.keyId,
     consent: consentState(readConsent(read.properties), declaredConsent(context.site, country)),
     ...(found.further.length === 0 ? {} : { further_identifiers: found.further }),
+    ...(context.isHistorical === true ? { historical: true } : {}),
   };
 }
 
@@ -277,22 +285,23 @@ function reject(code: RejectionCode): EventOutcome {
 }
 
 type Envelope =
-  | { ok: true; events: unknown[]; sentAtMs: number | null }
+  | { ok: true; events: unknown[]; sentAtMs: number | null; historical: unknown }
   | { ok: false; status: 400 | 413; code: RejectionCode; message: string };
 
 /**
  * Reads the request body of POST /v1/ingest, `{ events: [Event, ...] }` with 1 to `eventsMax` events, and beside them `sent_at`
- * where its sender says when that was.
+ * where its sender says when that was, and `historical_migration`, as it was sent.
  */
 export function readEnvelope(body: unknown, eventsMax: number): Envelope {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return refuse(400, 'body_not_object');
   if (!Object.hasOwn(body, 'events')) return refuse(400, 'events_missing');
   const { events, sent_at: sentAt } = body as { events: unknown; sent_at?: unknown };
+  const historical = Object.hasOwn(body, 'historical_migration') ? (body as JsonObject)['historical_migration'] : false;
   if (!Array.isArray(events)) return refuse(400, 'events_not_array');
   if (events.length === 0) return refuse(400, 'events_empty');
   return events.length > eventsMax
     ? refuse(413, 'events_too_many')
-    : { ok: true, events, sentAtMs: readSentAt(sentAt) };
+    : { ok: true, events, sentAtMs: readSentAt(sentAt), historical };
 }
 
 function refuse(status: 400 | 413, code: RejectionCode): Envelope {

@@ -5,6 +5,8 @@ import type { RejectionCode } from './field_rules.ts';
 const AHEAD_MAX_MS = 24 * 3600 * 1000;
 /** 731 days, so that a leap year never shortens the two years. */
 const AGE_MAX_MS = 731 * 24 * 3600 * 1000;
+/** Before it nothing was measured that somebody could bring here; and each month is a part of every block that is stored. */
+const HISTORY_FROM_MS = Date.UTC(2005, 0);
 /** By less the way to here alone may differ, and a clock that nobody looks after. */
 const CLOCK_OFF_MS = 5 * 60_000;
 
@@ -16,6 +18,8 @@ export interface TimedRequest {
   sentAtMs?: number | null;
   /** It came by another product's protocol, which loses no event for its time and takes numbers. */
   isCrossOrigin?: boolean;
+  /** Its events are of the past: each has a time of its own, of any age. */
+  isHistorical?: boolean;
 }
 
 /** Why the time that was sent gave way to that of the arrival. */
@@ -31,6 +35,8 @@ type TimestampOutcome =
  * than two years ago: arrival. What was sent is kept as `original` where it does not stand. Of a server a time of more than two
  * years ago is rejected, as today's figures would be wrong with it, and so is an unreadable one, unless the request is foreign.
  *
+ * Of a historical event no other time will do, and no clock says that it is off: what is not its time is refused.
+ *
  * @param sentAtMs When the event's sender says to have sent it, where an event says so itself.
  */
 export function readTimestamp(
@@ -38,9 +44,10 @@ export function readTimestamp(
   request: TimedRequest,
   sentAtMs: number | null = request.sentAtMs ?? null,
 ): TimestampOutcome {
+  if (request.isHistorical === true) return readHistorical(sent, request);
   const { receivedAtMs, caller, isCrossOrigin = false } = request;
   if (sent === undefined || sent === null) return arrival(receivedAtMs, null, null);
-  const said = isCrossOrigin ? readForeignTime(sent) : typeof sent === 'string' ? parseIso8601(sent) : null;
+  const said = readSaid(sent, isCrossOrigin);
   if (said === null) {
     return isCrossOrigin ? arrival(receivedAtMs, null, 'timestamp_invalid') : { ok: false, code: 'timestamp_invalid' };
   }
@@ -52,6 +59,18 @@ export function readTimestamp(
   }
   if (caller === 'browser') return arrival(receivedAtMs, sent, 'timestamp_too_old');
   return { ok: false, code: 'timestamp_too_old' };
+}
+
+const readSaid = (sent: unknown, isCrossOrigin: boolean): number | null =>
+  isCrossOrigin ? readForeignTime(sent) : typeof sent === 'string' ? parseIso8601(sent) : null;
+
+function readHistorical(sent: unknown, { receivedAtMs, isCrossOrigin = false }: TimedRequest): TimestampOutcome {
+  if (sent === undefined || sent === null) return { ok: false, code: 'timestamp_missing' };
+  const timestamp = readSaid(sent, isCrossOrigin);
+  if (timestamp === null) return { ok: false, code: 'timestamp_invalid' };
+  if (timestamp < HISTORY_FROM_MS) return { ok: false, code: 'timestamp_too_old' };
+  if (isAhead(timestamp, receivedAtMs)) return { ok: false, code: 'timestamp_ahead' };
+  return { ok: true, timestamp, original: null, warning: null };
 }
 
 const isAhead = (timestamp: number, receivedAtMs: number): boolean => timestamp - receivedAtMs > AHEAD_MAX_MS;

@@ -6,7 +6,7 @@ import { requestSignals } from './auth.ts';
 import { type BodyTurn, createBodyTurns, decoded, hasBody, parseJson, sentBody } from './body.ts';
 import { type EdgeContext, eventScope } from './edge_context.ts';
 import { type Answer, errorAnswer, limitedAnswer, PayloadError, refusal, sendAnswer, withoutBody } from './errors.ts';
-import { type Acceptance, EVENTS_MAX } from './ingest_service.ts';
+import { type Acceptance, asksForHistory, EVENTS_MAX } from './ingest_service.ts';
 
 /** Some 1,000 events: at the interval at which Redis is asked, more than an edge can take. */
 const READ_BYTES_MAX = 512 * 1024;
@@ -40,7 +40,8 @@ export function mountIngest(app: HttpServer, context: EdgeContext): void {
       const { status, code, message } = envelope;
       return context.refuseCounted(request, { status, body: { error: { code, message } } });
     }
-    const peer = { clientIp: clientAddress(request), sentAtMs: envelope.sentAtMs, ...signals };
+    const isHistorical = 'historical' in envelope && asksForHistory(envelope.historical, caller);
+    const peer = { clientIp: clientAddress(request), sentAtMs: envelope.sentAtMs, isHistorical, ...signals };
     const total = envelope.events.length;
     const accepting = ingestService.accept(envelope.events, peer, caller, undefined, turn);
     return accepting.then((acceptance) => answerOf(acceptance, total));

@@ -16,7 +16,7 @@ import { reservedHeaders, visitorPartition } from '#schemas/wire.ts';
 import type { RateLimiter, Reservation } from './admission.ts';
 import type { RequestSignals } from './auth.ts';
 import type { BodyTurn } from './body.ts';
-import type { EdgeErrorCode } from './errors.ts';
+import { type EdgeErrorCode, PayloadError } from './errors.ts';
 import type { RequestSpan } from './request_spans.ts';
 import type { AnsweredEvents, MappedFrom, RejectionRecorder, Sender } from './site_activity.ts';
 
@@ -53,8 +53,24 @@ interface RequestOrigin extends RequestSignals {
   sentAtMs?: number | null;
   /** It came by another product's protocol. */
   isCrossOrigin?: boolean;
+  /** Its events are of the past (`asksForHistory`). */
+  isHistorical?: boolean;
   /** The events were made here of what visitors did with surveys, promos and forms. */
   isEngageEvent?: boolean;
+}
+
+/**
+ * Whether the events of a request are of the past, by what its body says under `historical_migration`. Anybody could make up a past
+ * with a browser's key; and an offline-mode site has no ids by which the same event is known again. A value that is neither true nor
+ * false is refused, as what it meant would go to ad platforms.
+ *
+ * @throws PayloadError
+ */
+export function asksForHistory(said: unknown, { key, site }: Pick<IngestCaller, 'key' | 'site'>): boolean {
+  if (said === undefined || said === null || said === false) return false;
+  if (said !== true) throw new PayloadError('historical_migration_invalid');
+  if (key.caller !== 'server' || site.mode !== 'online') throw new PayloadError('historical_refused');
+  return true;
 }
 
 /** What became of events: what Kafka holds of them, or why it cannot be said that it holds all. */

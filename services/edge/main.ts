@@ -105,6 +105,8 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
       sender,
       rejections,
       readAccepted(siteId, events) {
+        // Of a whole request: whether its tag works today the past of a site does not tell.
+        if (events[0]?.historical === true) return () => undefined;
         const [noteVisitors, noteTag] = [readAudience(siteId, events), tagHealth.read(siteId, events)];
         return () => {
           noteVisitors();

@@ -42,7 +42,8 @@ const properties = Type.Object(
 );
 
 export const timeText = Type.String({
-  description: 'ISO 8601, in UTC where it names no offset, of a server not older than two years; arrival by default',
+  description:
+    'ISO 8601, in UTC where it names no offset, of a server not older than two years unless it is historical; arrival by default',
   format: 'date-time',
 });
 
@@ -60,6 +61,12 @@ export const ingestBody = Type.Object({
     Type.Union([Type.String({ format: 'date-time' }), Type.Integer({ minimum: 0 })], {
       description:
         'When it is sent, by the clock that made the timestamps: ISO 8601, or milliseconds since 1970 UTC (another unit is told by its size). Where that is off by more than 5 minutes, the timestamps are moved by as much',
+    }),
+  ),
+  historical_migration: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the events are of the past, since 2005: they are measured at their own times, and go to no destination. Only with a server key of a site in online mode; each needs a timestamp, and a visitor or customer',
     }),
   ),
 });

@@ -101,6 +101,10 @@ const EVENT_COPIES: readonly Copy[] = [
   furtherIdentifiers,
   textOrEmpty('key_id'),
   consent(),
+  // What servers bring in of the past of a site is what its browsers did.
+  (from) => {
+    if (readBoolean(from) === 1) facts.isBrowsers = true;
+  },
 ];
 const copyPerson = textOrEmpty('arrived_person_id');
 const rawPartition = column('raw_partition', 'Int32');

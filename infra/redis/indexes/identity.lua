@@ -2,7 +2,7 @@
 -- hash tag inside). ARGV: the cap on persons that may be one, then '1' to restore what was known, else '0', then for each site
 -- a JSON list of questions {b: base person, n: nodes, i: identifiers or null, j: by identifier that links its node, t: first seen, c: coordinate,
 -- w: the node by which b is claimed or absent, y: whether that yields to a claim before it, k: whether anybody could have said it,
--- as the key is a browser's} and of
+-- as the key is a browser's, f: whether it is of the past} and of
 -- lookups {p: persons}, which say nothing and are answered with a list: false for a person of whom nothing is known; {g: persons} is
 -- answered with all who are one with any of them. A lookup of one person and nothing else is the bare id.
 -- To restore, the index need not be whole, a question may have o, a person that b was found to be part of, v, the version of
@@ -258,11 +258,12 @@ local function contradicts(question, leader)
 end
 
 -- Keeps what is said of a person: an identifier that links where its node is theirs, a name where all such are, as else it may be somebody
--- else's. What anybody could have said takes the place of nothing.
+-- else's. What anybody could have said, or was said of the past, takes the place of nothing.
 local function remember(question, leader)
   if question.i == cjson.null then return end
   local key = prefix .. 'i:' .. leader
   if contradicts(question, leader) then
+    if question.f then return end
     for _, fields in ipairs(VALUES) do redis.call('HDEL', key, unpack(fields)) end
   end
   -- A name of whom servers know is what these say.
@@ -275,7 +276,7 @@ local function remember(question, leader)
       is_theirs = holder and leader_of(holder) == leader
       are_all_theirs = are_all_theirs and is_theirs
     end
-    if question.i[fields[1]] and is_theirs and not (question.k and redis.call('HGET', key, fields[1])) then
+    if question.i[fields[1]] and is_theirs and not ((question.k or question.f) and redis.call('HGET', key, fields[1])) then
       for _, field in ipairs(fields) do
         if question.i[field] then redis.call('HSET', key, field, question.i[field]) else redis.call('HDEL', key, field) end
       end

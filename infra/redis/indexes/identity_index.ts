@@ -203,6 +203,7 @@ function toScript(question: IdentityLookup): object {
     w: question.claim?.node,
     y: question.claim?.yields,
     k: question.isPublic === true,
+    f: question.isHistorical === true,
   };
 }
 

@@ -27,7 +27,7 @@ import { checkCaller, pageOrigin, requestSignals } from '../auth.ts';
 import { type Decoded, type DecodeProblem, decoded, decompress, parseJson, sentBytes } from '../body.ts';
 import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, limitedHeaders, PayloadError, retryAfterOf, sendAnswer } from '../errors.ts';
-import { type Acceptance, type IngestCaller, openTimeSlices } from '../ingest_service.ts';
+import { type Acceptance, asksForHistory, type IngestCaller, openTimeSlices } from '../ingest_service.ts';
 
 /**
  * The routes of a foreign protocol, on the same path as our own. A key in a header or in the query is checked before the
@@ -145,8 +145,9 @@ async function takeCalls(
   caller: IngestCaller,
   read: ProtocolRequest,
 ): Promise<Answer> {
+  const isHistorical = asksForHistory(read.historical, caller);
   const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTimeSlices());
-  const peer = { clientIp: clientAddress(request), isCrossOrigin: true, ...requestSignals(request) };
+  const peer = { clientIp: clientAddress(request), isCrossOrigin: true, isHistorical, ...requestSignals(request) };
   const source = { calls: read.calls, origins: mapped.origins, rejected: mapped.rejected };
   const accepted = await context.ingestService.accept(mapped.events, peer, caller, source);
   if (!accepted.ok) {
@@ -201,6 +202,8 @@ export type ProtocolAnswer = Pick<Answer, 'status' | 'body'>;
 export interface ProtocolRequest {
   calls: readonly unknown[];
   sentAtMs: number | null;
+  /** What it says of whether its calls are of the past, as it was sent; absent where its protocol has no word for it. */
+  historical?: unknown;
   map(call: unknown, arrival: Arrival): MappedCall;
 }
 

@@ -156,6 +156,9 @@ const posthogBody = (callsMax: number) =>
       api_key: apiKey,
       batch: Type.Array(posthogEvent, { minItems: 1, maxItems: callsMax }),
       sent_at: Type.Optional(Type.String({ description: 'When it was sent, by the clock that made the timestamps' })),
+      historical_migration: Type.Optional(
+        Type.Boolean({ description: 'Whether the calls are of the past, as at /v1/ingest' }),
+      ),
     }),
     Type.Object({ ...posthogEvent.properties, api_key: apiKey }),
   ]);

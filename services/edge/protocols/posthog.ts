@@ -51,7 +51,8 @@ export const posthog: CompatProtocol = {
 function readRequest(_path: string, body: unknown, query: Readonly<Record<string, unknown>>): ProtocolRequest {
   const calls = callsOf(body);
   if (calls === null || calls.length === 0) throw new PayloadError('body_not_calls');
-  return { calls, sentAtMs: readSentAt(objectOr(body)['sent_at']) ?? querySentAt(query), map: mapPosthogEvent };
+  const { sent_at: sentAt, historical_migration: historical } = objectOr(body);
+  return { calls, sentAtMs: readSentAt(sentAt) ?? querySentAt(query), historical, map: mapPosthogEvent };
 }
 
 function callsOf(body: unknown): readonly unknown[] | null {

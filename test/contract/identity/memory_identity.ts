@@ -184,6 +184,7 @@ function remember(site: Site, question: IdentityLookup, leader: string, { known,
     return before !== undefined && before !== question.identifiers?.[kind as keyof Identifiers] && isTheirs(node);
   };
   if (question.isPublic !== true && Object.entries(nodes).some(isAnother)) {
+    if (question.isHistorical === true) return;
     for (const fields of VALUES) replace(known, fields, {});
   }
   const areAllTheirs = !(question.isPublic === true && isKnownToServers) && Object.values(nodes).every(isTheirs);
@@ -191,7 +192,8 @@ function remember(site: Site, question: IdentityLookup, leader: string, { known,
     const node = nodes[fields[0]];
     if ((question.identifiers?.[fields[0]] ?? null) === null) continue;
     if (!(node === undefined ? areAllTheirs : isTheirs(node))) continue;
-    if (question.isPublic === true && known[fields[0]] !== undefined) continue;
+    const fillsOnly = question.isPublic === true || question.isHistorical === true;
+    if (fillsOnly && known[fields[0]] !== undefined) continue;
     replace(known, fields, question.identifiers ?? {});
   }
 }

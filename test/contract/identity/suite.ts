@@ -390,6 +390,21 @@ export function identityStoreSuite(name: string, create: (personsMax: number) =>
           { ...ANNA, external_id: hash('7') },
         ],
         [
+          'is not an old address that the past of the site has',
+          [{ isHistorical: true, identifiers: said({ email: hash('f'), first_name: hash('6') }) }],
+          ANNA,
+        ],
+        [
+          'is what the past of the site has of what was not known',
+          [
+            {
+              isHistorical: true,
+              identifiers: said({ email: hash('a'), email_google: hash('f'), external_id: hash('7') }),
+            },
+          ],
+          { ...ANNA, external_id: hash('7') },
+        ],
+        [
           'is not an address of so many that it joins nobody more, said by a server',
           [
             { basePersonId: 'till', identifiers: said({ email: hash('f') }) },

@@ -172,3 +172,20 @@ test.each([
   expect(answer).toMatchObject({ status: 400, body: { code: 'compression_unsupported' } });
   expect(edge.records).toEqual([]);
 });
+
+test('a batch of a historical migration is taken at its own times from a server key, and from no other', async () => {
+  const old = event(1, { timestamp: '2019-05-04T03:02:01Z' });
+  const send = (key: string, historical_migration: unknown) =>
+    post(edge, '/batch/', JSON.stringify({ api_key: key, historical_migration, batch: [old] }), {
+      'content-type': 'application/json',
+    });
+  expect(await send(edge.serverKey, true)).toMatchObject(SUCCESS);
+  expect(edge.records.flat()).toMatchObject([{ historical: true, timestamp: Date.UTC(2019, 4, 4, 3, 2, 1) }]);
+  expect(await send(edge.serverKey, false)).toMatchObject({ status: 400, body: { code: 'events_rejected' } });
+  expect(await send(edge.serverKey, 'true')).toMatchObject({
+    status: 400,
+    body: { code: 'historical_migration_invalid' },
+  });
+  expect(await send(edge.browserKey, true)).toMatchObject({ status: 403, body: { code: 'historical_refused' } });
+  expect(edge.records.flat()).toHaveLength(1);
+});

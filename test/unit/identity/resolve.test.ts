@@ -126,6 +126,7 @@ describe('the questions of an event', () => {
       {
         siteId: 'shop',
         isPublic: false,
+        isHistorical: false,
         basePersonId: basePersonId('shop', 'u1'),
         nodes: identityNodes(SECRET, 'shop', partOf()),
         claim: null,

@@ -95,6 +95,7 @@ describe('EventBatch', () => {
       previous_distinct_id: 'a1',
       event: event.event,
       caller: event.caller,
+      historical: false,
     });
   });
 

@@ -64,6 +64,7 @@ const events: fc.Arbitrary<Event> = fc.record({
     }),
     { nil: null },
   ),
+  historical: fc.boolean(),
 });
 
 /** What the schema library makes of the event: the entry's last field in a batch of one. */

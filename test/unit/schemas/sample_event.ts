@@ -29,6 +29,7 @@ export function sampleEvent(changes: Partial<Event> = {}): Event {
     further_identifiers: [],
     key_id: null,
     consent: null,
+    historical: false,
     ...changes,
   };
 }

@@ -184,6 +184,7 @@ export const WHY_SKIPPED: Readonly<Record<string, string>> = {
   rule: 'a rule of this destination',
   not_in_destinations: 'excluded by the event or its definition',
   anonymous_site: 'the site was in offline mode',
+  historical: 'imported from the past',
   too_old: 'too old for the platform',
   destination_disabled: 'the destination was disabled before the retry',
   no_destination: 'the destination was removed before the retry',
