@@ -27,7 +27,7 @@ import type { EventEntry } from '#schemas/event.ts';
 import { decodeEntry, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { Destination } from '#schemas/setting.ts';
 import type { Runtime } from '#services/stage/runtime.ts';
-import { deliveryPorts, type OpenEvent, type SharedByCalls, watchOutage } from './delivery_ports.ts';
+import { deliveryPorts, type OpenEvent, type SharedByCalls, watchCalls, watchOutage } from './delivery_ports.ts';
 import { type SiteJob, targetOf } from './job_reader.ts';
 
 /** Breakers kept at the most; one is a few dozen bytes and calm ones take none. */
@@ -47,13 +47,11 @@ export function openDeliveries(
   returned: (target: string) => void,
   { baseUrl, allowLoopback, secretsKeys }: Pick<DeliveryConfig, 'baseUrl' | 'allowLoopback' | 'secretsKeys'>,
 ) {
-  const egress = createEgress({
-    ...EGRESS_DEFAULTS,
-    connectionsMax: CALLS_MAX,
-    allowHttp: allowLoopback,
-    allowLoopback,
-  });
+  const options = { ...EGRESS_DEFAULTS, connectionsMax: CALLS_MAX, allowHttp: allowLoopback, allowLoopback };
+  const egress = watchCalls(createEgress(options), monotonicMs);
   onStop(() => egress.close());
+  const callHelp = 'For how long the oldest call under way has had no answer';
+  metrics.read('svc_delivery_oldest_call_seconds', callHelp, [], () => [[{}, egress.oldestCallMs() / 1_000]]);
   const breakers = createBreakers(BREAKER_DEFAULTS, BREAKERS_MAX, monotonicMs);
   const sites = table.destinationsOfKind(adapter.name);
   const watch = watchOutage({

@@ -88,6 +88,29 @@ export function deliveryPorts(
   };
 }
 
+/** Knows the calls under way: one that hangs is seen before its time is up. */
+export function watchCalls(egress: Egress, nowMs: () => number): Egress & { oldestCallMs(): number } {
+  const began = new Set<{ atMs: number }>();
+  return {
+    ...egress,
+    async send(request, timeoutMs) {
+      const call = { atMs: nowMs() };
+      began.add(call);
+      try {
+        return await egress.send(request, timeoutMs);
+      } finally {
+        began.delete(call);
+      }
+    },
+    /** 0 where none is. */
+    oldestCallMs() {
+      // In the order in which they began.
+      const [oldest] = began;
+      return oldest === undefined ? 0 : nowMs() - oldest.atMs;
+    },
+  };
+}
+
 /** From the main topic a site in trouble is not probed: its retry topics do that, and no other site waits for the answer. */
 function breakerFor({ adapter, breakers, watch, returned }: SharedByCalls, job: SiteJob): BreakerPort {
   const { isMain } = job;

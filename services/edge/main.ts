@@ -77,7 +77,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
       note: createRejectionReporter(secondary, edgeId),
       markCounted: () => markRejectionsCounted(secondary, Date.now()),
       secret: config.identitySecret,
-      nowMs: Date.now,
+      ...{ metrics, nowMs: Date.now },
     }),
   );
   const openSender = createSenderOpener(runtime, config);

@@ -1,4 +1,5 @@
 // What the edge notes of sites and passes to Redis in batches: events not accepted, tag health, uses of keys.
+import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { KeyUses } from '#infra/redis/edge_reports.ts';
 import { shownNames } from '#pipelines/ingestion_warnings/shown_names.ts';
 import {
@@ -24,6 +25,7 @@ interface RejectionRecorderOptions {
   markCounted(): Promise<void>;
   /** For names that are addresses. */
   secret: Buffer;
+  metrics: Pick<Metrics, 'counter'>;
   nowMs(): number;
 }
 
@@ -62,7 +64,9 @@ export type RejectionRecorder = ReturnType<typeof createRejectionRecorder>;
  * Counts by site and reason what the edge does not accept, or accepts with a fault, and passes it on every 2 s with samples, which
  * hold cleaned names alone.
  */
-export function createRejectionRecorder({ note, markCounted, secret, nowMs }: RejectionRecorderOptions) {
+export function createRejectionRecorder({ note, markCounted, secret, metrics, nowMs }: RejectionRecorderOptions) {
+  const refusedHelp = 'Requests for a known site of which nothing was taken';
+  const refusedRequests = metrics.counter('svc_edge_refused_requests_total', refusedHelp, ['code']);
   const waiting = createBatchedReporter(newRejectionCounts, note);
   const mark = (): void => {
     markCounted().catch(() => undefined);
@@ -107,6 +111,7 @@ export function createRejectionRecorder({ note, markCounted, secret, nowMs }: Re
     },
     /** A request of which nothing was taken. */
     recordRequest({ siteId, key }: RefusedCaller, code: string): void {
+      refusedRequests.inc({ code });
       countRejection(waiting.of(siteId), { kind: 'refused', code }, nowMs(), () => ({
         keyId: key === null ? null : keyIdOf(key.key_hash),
         caller: key?.caller ?? null,

@@ -53,6 +53,7 @@ const CHECKS: readonly ((context: Context) => Finding[])[] = [
   deadLetterFindings,
   accountFindings,
   senderClockFindings,
+  senderKeyFindings,
   loginFindings,
   tokenFindings,
 ];
@@ -149,8 +150,11 @@ const CAUSES: Record<string, string> = {
 /** Answers of those who do not wait for settings by themselves, such as a site's own webhook. */
 const REFUSALS: ReadonlySet<string> = new Set(['http_401', 'http_403']);
 
+/** No platform takes as long; calls are given up after 10 or 15 seconds. */
+const CALL_LATE_MS = 5_000;
+
 /** How destinations do: by their outcomes, where the control service has them; by open breakers of those it says nothing wrong of. */
-function deliveryFindings({ observed: { control }, readings }: Context): Finding[] {
+function deliveryFindings({ observed: { control, nowMs }, readings }: Context): Finding[] {
   const items = answersOf(control)?.destinations ?? [];
   const troubled = items.filter(({ state }) => state === 'failing' || state === 'waits_for_settings');
   const groups = Map.groupBy(troubled, (one) => `${one.destination} ${one.state} ${one.reason}`);
@@ -178,23 +182,34 @@ function deliveryFindings({ observed: { control }, readings }: Context): Finding
     }),
   );
   const known = new Set(troubled.map(({ destination }) => `delivery.${kindOfDestination(destination)}`));
-  const open = readings
-    .filter(({ name }) => ![...known].some((stage) => isNamed(name, stage)))
-    .flatMap(({ name, metric }) =>
-      metric('svc_delivery_breakers_open').flatMap(({ labels, value }): Finding[] => {
-        if (value === 0) return [];
-        const sites = `${renderNumber(value)} ${value === 1 ? 'site' : 'sites'}`;
-        return [
-          {
-            severity: 'warning',
-            what: `${name} has open circuit breakers: the destination of ${sites} ${CAUSES[labels['cause'] ?? ''] ?? 'fails'}`,
-            sinceMs: null,
-            todo: `svc destination health says which and why: ${OPERATIONS}#outages-of-destinations`,
-          },
-        ];
-      }),
-    );
-  return [...away, ...failing, ...open];
+  const untold = readings.filter(({ name }) => ![...known].some((stage) => isNamed(name, stage)));
+  const hung = untold.flatMap(({ name, metric }): Finding[] => {
+    const waitsMs = 1_000 * Math.max(0, ...metric('svc_delivery_oldest_call_seconds').map(({ value }) => value));
+    if (waitsMs < CALL_LATE_MS) return [];
+    return [
+      {
+        severity: 'warning',
+        what: `A destination of ${name} does not answer: a call has been waiting for ${spanText(waitsMs)}`,
+        sinceMs: nowMs - waitsMs,
+        todo: `wait some seconds: svc destination health says which it is once the call has timed out: ${OPERATIONS}#outages-of-destinations`,
+      },
+    ];
+  });
+  const open = untold.flatMap(({ name, metric }) =>
+    metric('svc_delivery_breakers_open').flatMap(({ labels, value }): Finding[] => {
+      if (value === 0) return [];
+      const sites = `${renderNumber(value)} ${value === 1 ? 'site' : 'sites'}`;
+      return [
+        {
+          severity: 'warning',
+          what: `${name} has open circuit breakers: the destination of ${sites} ${CAUSES[labels['cause'] ?? ''] ?? 'fails'}`,
+          sinceMs: null,
+          todo: `svc destination health says which and why: ${OPERATIONS}#outages-of-destinations`,
+        },
+      ];
+    }),
+  );
+  return [...away, ...failing, ...hung, ...open];
 }
 
 function deadLetterFindings({ observed: { control }, readings }: Context): Finding[] {
@@ -202,13 +217,14 @@ function deadLetterFindings({ observed: { control }, readings }: Context): Findi
   return readings.flatMap(({ name, metric }): Finding[] => {
     const dead = metric('svc_events_dead_total').filter(({ value }) => value > 0);
     const stage = stageOfDeadLetters(name);
-    if (dead.length === 0 || openOf?.get(stage) === false) return [];
+    const oldest = openOf?.get(stage) ?? null;
+    if (dead.length === 0 || oldest === 'none') return [];
     const reasons = dead.map(({ labels, value }) => `${labels['reason']} ${renderNumber(value)}`).join(', ');
     return [
       {
         severity: 'warning',
         what: `${name} gave events up since it started: ${reasons}`,
-        sinceMs: null,
+        sinceMs: oldest,
         todo: `svc dead list --stage ${stage} --state open, then resend or resolve them: ${OPERATIONS}#dead-letters`,
       },
     ];
@@ -257,6 +273,26 @@ function senderClockFindings({ readings }: Context): Finding[] {
         what: `${renderNumber(off)} of the events that ${name} took say a time more than a day ahead, or none that can be: a sender's clock is wrong`,
         sinceMs: null,
         todo: `svc site rejections SITE --samples says which key sends them: ${OPERATIONS}#what-was-not-accepted`,
+      },
+    ];
+  });
+}
+
+/** Keys that let their senders in once. */
+const LOST_KEY_CODES: ReadonlySet<string> = new Set(['key_revoked', 'key_expired']);
+
+function senderKeyFindings({ readings }: Context): Finding[] {
+  return readings.flatMap(({ name, metric }): Finding[] => {
+    const refused = sumOf(
+      metric('svc_edge_refused_requests_total').filter(({ labels }) => LOST_KEY_CODES.has(labels['code'] ?? '')),
+    );
+    if (refused === 0) return [];
+    return [
+      {
+        severity: 'notice',
+        what: `${name} has refused ${renderNumber(refused)} ${refused === 1 ? 'request' : 'requests'} since it started, whose key was revoked or has expired; their events are lost unless the sender keeps them`,
+        sinceMs: null,
+        todo: `svc site rejections SITE --samples says which key; give its sender another one (svc key create): ${OPERATIONS}#what-was-not-accepted`,
       },
     ];
   });

@@ -30,6 +30,8 @@ interface ObservedProcess {
   metrics: HttpAnswer | null;
   /** When its supervisor last saw it die, the oldest first, in milliseconds since 1970 UTC; empty where nobody watches it. */
   diedMs: readonly number[];
+  /** By its supervisor, when it died or answered last, where it is not back, or did not answer the last time; else null. */
+  silentSinceMs: number | null;
 }
 
 interface ObservedPart {
@@ -37,7 +39,7 @@ interface ObservedPart {
   isRunning: boolean;
   /** When it ended unasked, the oldest first, in milliseconds since 1970 UTC. */
   diedMs: readonly number[];
-  /** The trouble that its log tells of the last time. */
+  /** What ended it the last time: a signal, or the trouble that its log tells of. */
   said: string | null;
 }
 
@@ -56,8 +58,8 @@ export interface Observed {
         stages: readonly StageItem[] | null;
         destinations: readonly HealthItem[] | null;
         accounts: readonly AccountItem[] | null;
-        /** By stage, of those that wrote dead letters since they started: whether one is open; null where that is not known. */
-        openDeadLetters: ReadonlyMap<string, boolean | null>;
+        /** By stage, of those that wrote dead letters since they started: when the oldest open one died; `none`: none is; null: that is not known. */
+        openDeadLetters: ReadonlyMap<string, number | 'none' | null>;
       };
   /** Parts that run beside what was started here, with what supervises them. */
   parts: readonly ObservedPart[];
@@ -110,12 +112,15 @@ export function readingOf(name: string, ready: HttpAnswer, text: string): Readin
   const names = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
   const since = Object.entries(typeof body['since'] === 'object' ? { ...body['since'] } : {});
   const waitingFor = names(body['waiting_for']);
+  const metric = readMetrics(text);
+  const aheadMs = 1_000 * (metric('svc_clock_ahead_seconds')[0]?.value ?? 0);
   return {
     name,
     waitingFor: waitingFor.length === 0 && ready.status !== 200 ? ['unknown'] : waitingFor,
     away: names(body['away']),
-    since: Object.fromEntries(since.map(([part, sinceMs]) => [part, Number(sinceMs)])),
-    metric: readMetrics(text),
+    // By its own clock, which may be wrong.
+    since: Object.fromEntries(since.map(([part, sinceMs]) => [part, Math.round(Number(sinceMs) - aheadMs)])),
+    metric,
   };
 }
 

@@ -45,12 +45,14 @@ export function diskFindings({ observed: { disks } }: Context): Finding[] {
   });
 }
 
-function edgeFindings({ observed: { edge }, readings }: Context): Finding[] {
+function edgeFindings({ observed, readings, silent }: Context): Finding[] {
+  const { edge } = observed;
   if (edge === null) return [];
   const { answer } = edge;
   const isWell = answer?.status === 200 && objectIn(answer.body)?.['ok'] === true;
   if (isWell) return [];
-  const since = readings.filter(({ name }) => isNamed(name, 'edge')).flatMap((one) => one.since['kafka'] ?? []);
+  const waits = readings.filter(({ name }) => isNamed(name, 'edge')).flatMap((one) => one.since['kafka'] ?? []);
+  const hangs = silent.filter((name) => isNamed(name, 'edge')).flatMap((name) => silentSince(observed, name) ?? []);
   return [
     {
       severity: 'critical',
@@ -58,7 +60,7 @@ function edgeFindings({ observed: { edge }, readings }: Context): Finding[] {
         answer === null
           ? 'The edge does not answer: no event is accepted'
           : `The edge answers ${answer.status}: no event is accepted, and clients send again`,
-      sinceMs: earliest(since),
+      sinceMs: earliest(answer === null ? hangs : waits),
       todo: `${answer === null ? 'look at its log and start it again' : 'Kafka acknowledges nothing: see what follows'}: ${OPERATIONS}#events-are-not-accepted`,
     },
   ];
@@ -111,8 +113,8 @@ function partDeathFindings({ observed }: Context): Finding[] {
     const deaths = recentDeaths(observed, diedMs);
     const lastMs = diedMs.at(-1) ?? null;
     if (lastMs === null || (isRunning && deaths.length === 0)) return [];
-    const isLoop = deaths.length >= CRASHES_MIN;
-    const why = said === null ? '' : `; it says: ${said}`;
+    const isLoop = loopOf(observed, diedMs) === 'dies';
+    const why = said === null ? '' : `: ${said}`;
     // Of several brokers each is told of by its number.
     const [kind = name, number] = name.split('.');
     const part = `${PART_NAMES[kind] ?? `The ${kind}`}${number === undefined ? '' : ` (broker ${number})`}`;
@@ -122,7 +124,7 @@ function partDeathFindings({ observed }: Context): Finding[] {
       {
         severity: isRunning && !isLoop ? 'notice' : 'critical',
         what: `${part} ${isLoop ? again : once}${why}`,
-        sinceMs: deaths[0] ?? lastMs,
+        sinceMs: isLoop ? (deaths[0] ?? lastMs) : lastMs,
         todo: PART_TODOS[kind] ?? '',
       },
     ];
@@ -137,31 +139,47 @@ function silentFindings({ observed, silent }: Context): Finding[] {
   return [...hung, ...control].map((name) => ({
     severity: 'critical',
     what: `${name} does not answer: it hangs, was killed, or cannot be reached from here`,
-    sinceMs: observed.processes.find((one) => one.name === name)?.diedMs.at(-1) ?? null,
+    sinceMs: silentSince(observed, name),
     todo: `look at its log; kill it where it hangs, whatever supervises it starts it again: ${OPERATIONS}#logs`,
   }));
 }
 
+const silentSince = ({ processes }: Observed, name: string): number | null =>
+  processes.find((one) => one.name === name)?.silentSinceMs ?? null;
+
 const CRASHES_MIN = 3;
 const CRASHES_MS = 10 * 60_000;
+/** A loop is over where what died lives for so long, and for twice as long as the last time. */
+const STEADY_MS = 30_000;
 
 const recentDeaths = ({ nowMs }: Observed, diedMs: readonly number[]): number[] =>
   diedMs.filter((atMs) => nowMs - atMs < CRASHES_MS);
 
 function isCrashLooping(observed: Observed, name: string): boolean {
   const died = observed.processes.find((one) => one.name === name)?.diedMs ?? [];
-  return recentDeaths(observed, died).length >= CRASHES_MIN;
+  return loopOf(observed, died) === 'dies';
+}
+
+/** Whether something dies again and again, or did and now lives longer than it used to; null where neither. */
+function loopOf(observed: Observed, diedMs: readonly number[]): 'dies' | 'died' | null {
+  const deaths = recentDeaths(observed, diedMs);
+  const last = deaths.at(-1);
+  if (last === undefined || deaths.length < CRASHES_MIN) return null;
+  const livedMs = last - (deaths.at(-2) ?? last);
+  return observed.nowMs - last > Math.max(STEADY_MS, 2 * livedMs) ? 'died' : 'dies';
 }
 
 function deathFindings({ observed, readings }: Context): Finding[] {
   const loops = observed.processes
-    .filter(({ name }) => isCrashLooping(observed, name))
+    .filter(({ diedMs }) => loopOf(observed, diedMs) !== null)
     .map(({ name, diedMs }): Finding => {
       const deaths = recentDeaths(observed, diedMs);
+      const isOver = loopOf(observed, diedMs) === 'died';
+      const times = `${deaths.length} times in ten minutes`;
       return {
-        severity: 'critical',
-        what: `${name} dies again and again: ${deaths.length} times in ten minutes`,
-        sinceMs: deaths[0] ?? null,
+        severity: isOver ? 'notice' : 'critical',
+        what: isOver ? `${name} died ${times}, and has lived since` : `${name} dies again and again: ${times}`,
+        sinceMs: (isOver ? deaths.at(-1) : deaths[0]) ?? null,
         todo: `the end of its log says why; a record that kills it becomes a dead letter by itself: ${OPERATIONS}#a-process-that-dies-again-and-again`,
       };
     });

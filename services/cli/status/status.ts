@@ -1,6 +1,7 @@
 // What `status` reads of an installation, and the screen it shows. What is wrong is decided by findings.ts.
 import type { DestinationItem, HealthItem } from '#services/control_api/destinations.ts';
 import type { StageItem, StagesAnswer } from '#services/control_api/operations.ts';
+import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
 import type { AccountItem } from '#services/control_api/sites.ts';
 import { renderTable, renderTime, withoutSecrets } from '#services/stage/terminal.ts';
 import type { CliResult } from '../command.ts';
@@ -96,21 +97,26 @@ async function observe(
   metricsUrls: readonly string[],
 ): Promise<Observed> {
   const edgeUrl = ports.edgeUrl ?? ready['edge'];
-  const [answer, processes, control, disks] = await Promise.all([
-    typeof edgeUrl === 'string' ? ports.fetched(new URL('/v1/health', edgeUrl).href) : null,
-    readProcesses(ports, ready, metricsUrls),
+  const readThemselves = () =>
+    Promise.all([
+      typeof edgeUrl === 'string' ? ports.fetched(new URL('/v1/health', edgeUrl).href) : null,
+      readProcesses(ports, ready, metricsUrls),
+    ]);
+  const [first, control, disks] = await Promise.all([
+    readThemselves(),
     readControl(ports),
     isLocal ? ports.readDisks() : [],
   ]);
-  const known =
-    control === null || typeof control === 'string'
-      ? control
-      : { ...control, openDeadLetters: await readOpenDeadLetters(ports, processes) };
+  // What control could not have in time, as a part hangs, the processes may have noticed while it was waited for.
+  const [[answer, processes], openDeadLetters] = await Promise.all([
+    isWhole(control) ? first : readThemselves(),
+    readOpenDeadLetters(ports, first[1]),
+  ]);
   return {
     nowMs: ports.nowMs(),
     edge: typeof edgeUrl === 'string' ? { answer } : null,
     processes,
-    control: known,
+    control: control === null || typeof control === 'string' ? control : { ...control, openDeadLetters },
     parts: partsIn(ready),
     disks,
   };
@@ -129,6 +135,7 @@ function partsIn(ready: Record<string, unknown>): Observed['parts'] {
 interface LocalProcess {
   metrics?: unknown;
   died_ms?: unknown;
+  silent_since_ms?: unknown;
 }
 
 async function readProcesses(
@@ -146,13 +153,20 @@ async function readProcesses(
       const metricsUrl = typeof facts?.metrics === 'string' ? facts.metrics : null;
       const answers = metricsUrl === null ? { ready: null, metrics: null } : await read(metricsUrl);
       const diedMs = Array.isArray(facts?.died_ms) ? facts.died_ms.map(Number) : [];
-      return { name, isAsked: metricsUrl !== null, ...answers, diedMs };
+      const silentSinceMs = typeof facts?.silent_since_ms === 'number' ? facts.silent_since_ms : null;
+      return { name, isAsked: metricsUrl !== null, ...answers, diedMs, silentSinceMs };
     }),
     ...urls.map(async (url) => {
       const answers = await read(url);
       const stage = stageIn(answers.metrics?.body ?? '');
       const { host } = new URL(url);
-      return { name: stage === null ? host : `${stage}@${host}`, isAsked: true, ...answers, diedMs: [] };
+      return {
+        name: stage === null ? host : `${stage}@${host}`,
+        isAsked: true,
+        ...answers,
+        diedMs: [],
+        silentSinceMs: null,
+      };
     }),
   ]);
 }
@@ -165,6 +179,9 @@ const LIST_MAX = 1_000;
 
 type Control = Exclude<Observed['control'], string | null>;
 type Unread = Extract<Observed['control'], string>;
+
+const isWhole = (control: Omit<Control, 'openDeadLetters'> | Unread | null): boolean =>
+  control === null || (typeof control !== 'string' && Object.values(control).every((list) => list !== null));
 
 async function readControl({ askControl }: StatusPorts): Promise<Omit<Control, 'openDeadLetters'> | Unread | null> {
   if (askControl === null) return null;
@@ -204,8 +221,12 @@ async function readOpenDeadLetters(
   );
   const stages = [...new Set(wrote.map(({ name }) => stageOfDeadLetters(name)))];
   const answers = stages.map(async (stage) => {
-    const letters = await askControl?.<{ items: unknown[] }>('/dead-letters', { stage, state: 'open', limit: '1' });
-    return [stage, letters?.kind === 'item' ? letters.item.items.length > 0 : null] as const;
+    const letters = await askControl?.<{ items: DeadLetterItem[] }>('/dead-letters', {
+      stage,
+      state: 'open',
+      limit: '1',
+    });
+    return [stage, letters?.kind === 'item' ? (letters.item.items[0]?.died_at ?? 'none') : null] as const;
   });
   return new Map(await Promise.all(answers));
 }
@@ -271,7 +292,7 @@ function sayOf({ consumers, lag, waits_longer_than_ms: waitsMs, on_lanes: retryT
 function rows(facts: object, prefix: string): string[][] {
   return Object.entries(facts).flatMap(([name, value]: [string, unknown]) => {
     // For the findings, which say it in words.
-    if (name === 'died_ms' || name === 'said') return [];
+    if (name === 'died_ms' || name === 'said' || name === 'silent_since_ms') return [];
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return rows(value, `${prefix}${name}.`);
     return [[`${prefix}${name}`, typeof value === 'string' ? value : JSON.stringify(value)]];
   });

@@ -107,7 +107,7 @@ export class LocalPart {
     return this.#child?.pid;
   }
 
-  /** When it ended unasked, the oldest first, in milliseconds since 1970 UTC, and the trouble that it told of the last time. */
+  /** When it ended unasked, the oldest first, in milliseconds since 1970 UTC, and by what signal, or with what trouble in its log, the last time. */
   get deaths(): { diedMs: readonly number[]; said: string | null } {
     return { diedMs: this.#diedMs, said: this.#said };
   }
@@ -168,7 +168,7 @@ export class LocalPart {
     });
     const outcome = await Promise.race([died, this.#untilReady(child)]);
     const hung = this.#child !== undefined;
-    if (outcome !== READY) this.#note();
+    if (outcome !== READY) this.#note(outcome);
     if (outcome === READY) {
       // From here on the part may outlive whatever else this process waits for; during the start it may not: a process
       // with nothing else to wait for would end, with exit status 0, before the start had failed or succeeded.
@@ -193,14 +193,16 @@ export class LocalPart {
 
   #report(how: string): void {
     if (this.#stopping) return;
-    this.#note();
+    this.#note(how);
     this.#onExit(this.name, `${whyOf(this.#plan, how)}\n${lastLines(this.#plan.logPath, LOG_LINES)}`);
     if (this.#restarts) this.#restartLater();
   }
 
-  #note(): void {
+  #note(how: string): void {
     this.#diedMs = [...this.#diedMs, Date.now()].slice(-DEATHS_MAX);
-    this.#said = lastTrouble(this.#plan.logPath)?.slice(0, SAID_MAX) ?? null;
+    // Who was killed has not written why; what stands there is of before.
+    const said = how.startsWith(KILLED) ? how : lastTrouble(this.#plan.logPath);
+    this.#said = said?.slice(0, SAID_MAX) ?? null;
   }
 
   /** After a pause that doubles while the part keeps ending. */
@@ -260,8 +262,10 @@ function exited(child: ChildProcess): Promise<string> {
   });
 }
 
+const KILLED = 'killed by';
+
 function describe(child: ChildProcess): string {
-  return child.signalCode === null ? `ended with code ${child.exitCode}` : `ended by ${child.signalCode}`;
+  return child.signalCode === null ? `ended with code ${child.exitCode}` : `${KILLED} ${child.signalCode}`;
 }
 
 /** How a part ended, and by what it says itself why. */
@@ -270,7 +274,7 @@ function whyOf({ logPath }: PartPlan, how: string): string {
   return trouble === null ? how : `${how}: ${trouble}`;
 }
 
-const TAIL_BYTES_MAX = 16_384;
+const TAIL_BYTES_MAX = 65_536;
 
 /** Opens an empty log for a part. The log before it stays beside it; older ones are deleted. */
 export function openLog(path: string): number {
@@ -292,10 +296,13 @@ export function lastLines(path: string, count: number): string {
 /** What a part says when it cannot go on; of Java the line before its stack trace. */
 const TROUBLE = /\b(?:ERROR|FATAL)\b|No space left on device|Exception: |Out of memory/;
 
-/** The last line at the end of a log that tells of trouble; null where none does. */
+/** Of several troubles what the others come from. */
+const CAUSE = /No space left on device|Out of memory/;
+
+/** The line at the end of a log that tells of the cause, else the last one that tells of trouble; null where none does. */
 export function lastTrouble(path: string): string | null {
   const lines = readEnd(path).split('\n');
-  return lines.findLast((line) => TROUBLE.test(line)) ?? null;
+  return lines.findLast((line) => CAUSE.test(line)) ?? lines.findLast((line) => TROUBLE.test(line)) ?? null;
 }
 
 function readEnd(path: string): string {

@@ -115,11 +115,11 @@ export function readyFile(
         { pid, died_ms: deaths.diedMs, said: deaths.said },
       ]),
     ),
-    /** Pid, metrics address and last deaths of each process, as they were when one was last ready or died. */
+    /** Pid, metrics address, last deaths and silence of each process, as they were when that last changed of one. */
     processes: Object.fromEntries(
-      states.map(({ name, pid = null, metricsPort: port, diedMs }) => {
+      states.map(({ name, pid = null, metricsPort: port, diedMs, silentSinceMs }) => {
         const metrics = port === undefined ? null : `http://${HOST}:${port}/metrics`;
-        return [name, { pid, metrics, died_ms: diedMs }];
+        return [name, { pid, metrics, died_ms: diedMs, silent_since_ms: silentSinceMs }];
       }),
     ),
   };

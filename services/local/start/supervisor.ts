@@ -25,7 +25,7 @@ export interface SupervisorOptions {
   logDir: string;
   /** Called with each child's pid, so that it can be ended if we die without a word. */
   onSpawn(pid: number): void;
-  /** A process is ready, for the first time or again, or has died. */
+  /** A process is ready, for the first time or again, has died, or answers no more. */
   onChange?: () => void;
   /** What happens, for a person. */
   say(line: string): void;
@@ -44,6 +44,8 @@ export interface ProcessState {
   /** When it died last, the oldest first, in milliseconds since 1970 UTC. */
   diedMs: readonly number[];
   metricsPort: number | undefined;
+  /** When it died or answered last, in milliseconds since 1970 UTC, where it is not back, or did not answer the last time. */
+  silentSinceMs: number | null;
   facts: Record<string, string | number>;
 }
 
@@ -97,7 +99,7 @@ export function createSupervisor(options: SupervisorOptions) {
     child.on('error', (error) => say(`${name} could not be started: ${error.message}`));
     child.on('message', ({ kind, metricsPort, facts }: ReadyMessage) => {
       if (kind !== 'ready') return;
-      Object.assign(state, { ready: true, metricsPort: metricsPort ?? undefined, facts });
+      Object.assign(state, { ready: true, metricsPort: metricsPort ?? undefined, silentSinceMs: null, facts });
       if (state.restarts > 0) say(`${name} is ready again (pid ${state.pid})`);
       watch(one, child);
       onFirstReady();
@@ -106,7 +108,7 @@ export function createSupervisor(options: SupervisorOptions) {
     child.on('exit', (code, signal) => {
       one.stopAsking();
       one.child = null;
-      Object.assign(state, { ready: false, pid: undefined });
+      Object.assign(state, { ready: false, pid: undefined, silentSinceMs: state.silentSinceMs ?? nowMs() });
       if (stopping) return;
       if (one.onEnded !== null) {
         one.onEnded();
@@ -130,8 +132,16 @@ export function createSupervisor(options: SupervisorOptions) {
     const { name, metricsPort } = one.state;
     if (metricsPort === undefined) return;
     let silences = 0;
+    let answeredMs = nowMs();
     const ask = async (): Promise<void> => {
-      silences = (await isAlive(metricsPort)) ? 0 : silences + 1;
+      const answers = await isAlive(metricsPort);
+      silences = answers ? 0 : silences + 1;
+      if (answers) answeredMs = nowMs();
+      const silentSinceMs = answers ? null : answeredMs;
+      if (one.child === child && one.state.silentSinceMs !== silentSinceMs) {
+        one.state.silentSinceMs = silentSinceMs;
+        onChange?.();
+      }
       if (silences < SILENCES_MAX || one.child !== child || stopping) return;
       say(`${name} hangs: no answer ${silences} times in a row; ending it`);
       child.kill('SIGKILL');
@@ -156,9 +166,9 @@ export function createSupervisor(options: SupervisorOptions) {
 
   function keep(spec: SupervisedSpec): Promise<void> {
     const { name } = spec;
-    const state = { name, pid: undefined, ready: false, restarts: 0, diedMs: [], metricsPort: undefined, facts: {} };
+    const state = { name, pid: undefined, ready: false, restarts: 0, diedMs: [], metricsPort: undefined };
     const one: Kept = {
-      ...{ spec, env: {}, child: null, state, failures: 0 },
+      ...{ spec, env: {}, child: null, state: { ...state, silentSinceMs: null, facts: {} }, failures: 0 },
       ...{ timer: undefined, stopAsking: () => undefined, onEnded: null },
     };
     kept.push(one);

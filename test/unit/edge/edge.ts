@@ -146,6 +146,7 @@ export async function startEdge(options: TestEdgeOptions = {}): Promise<TestEdge
   const readAudience = createAudienceNotes(table, memory);
   const noted = new Map<string, RejectionCounts>();
   const rejections = createRejectionRecorder({
+    metrics: createMetrics('edge'),
     async note(siteId, notes) {
       const known = noted.get(siteId) ?? newRejectionCounts();
       for (const [field, times] of notes.counts) known.counts.set(field, (known.counts.get(field) ?? 0) + times);

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createMetrics } from '#infra/metrics/metrics.ts';
 import type { RejectionCounts } from '#pipelines/ingestion_warnings/warnings.ts';
 import { hashKey, keyIdOf } from '#pipelines/settings/callers.ts';
 import { createRejectionRecorder, type RejectionRecorder } from '#services/edge/site_activity.ts';
@@ -290,6 +291,7 @@ describe('what is noted', () => {
     marks = 0;
     isAway = false;
     rejections = createRejectionRecorder({
+      metrics: createMetrics('edge'),
       async note(siteId, notes) {
         if (isAway) throw new Error('away');
         noted.push([siteId, notes]);
@@ -356,6 +358,7 @@ test('notes without an answer are passed on again as they were, under their numb
     const passed: [number, number][] = [];
     let answers = false;
     const rejections = createRejectionRecorder({
+      metrics: createMetrics('edge'),
       async note(_siteId, notes, number) {
         passed.push([number, [...notes.counts.values()].reduce((sum, times) => sum + times, 0)]);
         if (!answers) throw new Error('no answer');

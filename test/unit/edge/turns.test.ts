@@ -41,6 +41,7 @@ async function turnsUntilSent(events: number): Promise<number> {
     randomEventId: () => '019a6a5d-ac96-774b-bcce-b302099a8057',
     nowMs: () => Date.UTC(2026, 10, 10),
     rejections: createRejectionRecorder({
+      metrics: createMetrics('edge'),
       note: async () => undefined,
       markCounted: async () => undefined,
       secret: Buffer.alloc(32, 2),

@@ -26,6 +26,10 @@ test.each([
     '[2026] ERROR Disk error (kafka.log)\njava.io.IOException: No space left on device\n\tat kafka.Log\n',
     'java.io.IOException: No space left on device',
   ],
+  [
+    'Caused by: java.io.IOException: No space left on device\n[2026] ERROR Encountered fatal fault\n',
+    'Caused by: java.io.IOException: No space left on device',
+  ],
   ['INFO all is well\n[2026] FATAL cannot start\n\tat x\n', '[2026] FATAL cannot start'],
   ['INFO all is well\n', null],
 ])('of %j the trouble is %j', (text, trouble) => {

@@ -15,17 +15,30 @@ interface Part {
   waits?: string[];
   away?: string[];
   metrics?: string;
-  /** It has no answer. */
+  /** It has no answer, since then. */
   hangs?: true;
+  silentSinceMs?: number;
+  /** When its parts went, by its own clock. */
+  sinceMs?: number;
   diedMs?: number[];
 }
 
 /** A process, whose parts that are not well are so since five minutes. */
-function process(name: string, { waits = [], away = [], metrics = '', hangs, diedMs = [] }: Part = {}) {
-  const since = Object.fromEntries([...waits, ...away].map((part) => [part, SINCE_MS]));
+function process(
+  name: string,
+  { waits = [], away = [], metrics = '', hangs, diedMs = [], silentSinceMs, sinceMs = SINCE_MS }: Part = {},
+) {
+  const since = Object.fromEntries([...waits, ...away].map((part) => [part, sinceMs]));
   const body = JSON.stringify({ ready: waits.length === 0, waiting_for: waits, away, since });
   const ready = hangs ? null : { status: waits.length === 0 ? 200 : 503, body };
-  return { name, isAsked: true, ready, metrics: hangs ? null : { status: 200, body: `${metrics}\n` }, diedMs };
+  return {
+    name,
+    isAsked: true,
+    ready,
+    metrics: hangs ? null : { status: 200, body: `${metrics}\n` },
+    diedMs,
+    silentSinceMs: silentSinceMs ?? null,
+  };
 }
 
 const EDGE_WELL = { answer: { status: 200, body: '{"ok":true,"ratelimit":"redis"}' } };
@@ -91,11 +104,11 @@ const FAILURES: [failure: string, read: Observed, said: string[]][] = [
   [
     'a stage hangs',
     observed({
-      processes: [process('edge'), process('dedup', { hangs: true })],
+      processes: [process('edge'), process('dedup', { hangs: true, silentSinceMs: SINCE_MS })],
       control: { stages: [stage('dedup', { consumers: 0, lag: 900, waits_longer_than_ms: 60_000 })] },
     }),
     [
-      'critical, ?: dedup does not answer: it hangs, was killed, or cannot be reached from here',
+      'critical, 5 min: dedup does not answer: it hangs, was killed, or cannot be reached from here',
       'warning, 1 min: dedup is 60 s behind: 900 records wait',
     ],
   ],
@@ -152,7 +165,11 @@ const FAILURES: [failure: string, read: Observed, said: string[]][] = [
     'the clock of an edge is ahead, and that of a stage behind',
     observed({
       processes: [
-        process('edge', { waits: ['clock'], metrics: 'svc_clock_ahead_seconds{stage="edge"} 259200' }),
+        process('edge', {
+          waits: ['clock'],
+          sinceMs: SINCE_MS + 259_200_000,
+          metrics: 'svc_clock_ahead_seconds{stage="edge"} 259200',
+        }),
         process('dedup', { metrics: 'svc_clock_ahead_seconds{stage="dedup"} -8.2' }),
       ],
     }),
@@ -172,13 +189,13 @@ const FAILURES: [failure: string, read: Observed, said: string[]][] = [
         process('quota', { metrics: 'svc_events_dead_total{reason="wire_null",stage="quota"} 1' }),
       ],
       control: {
-        openDeadLetters: new Map([
-          ['dedup', true],
-          ['quota', false],
+        openDeadLetters: new Map<string, number | 'none'>([
+          ['dedup', SINCE_MS],
+          ['quota', 'none'],
         ]),
       },
     }),
-    ['warning, ?: dedup gave events up since it started: wire_magic 3, wire_null 1'],
+    ['warning, 5 min: dedup gave events up since it started: wire_magic 3, wire_null 1'],
   ],
   [
     'an allowance is used up, another nearly',
@@ -209,6 +226,40 @@ const FAILURES: [failure: string, read: Observed, said: string[]][] = [
     ],
   ],
   [
+    'senders have keys that are no longer good',
+    observed({
+      processes: [
+        process('edge', {
+          metrics:
+            'svc_edge_refused_requests_total{code="key_revoked",stage="edge"} 12\nsvc_edge_refused_requests_total{code="body_too_large",stage="edge"} 7',
+        }),
+        process('edge@other', {
+          metrics: 'svc_edge_refused_requests_total{code="body_too_large",stage="edge"} 7',
+        }),
+      ],
+    }),
+    [
+      'notice, ?: edge has refused 12 requests since it started, whose key was revoked or has expired; their events are lost unless the sender keeps them',
+    ],
+  ],
+  [
+    'a call hangs, and one that is only slow is told of by nobody',
+    observed({
+      processes: [
+        process('delivery.webhook', {
+          metrics: 'svc_delivery_oldest_call_seconds{stage="delivery.webhook"} 60',
+        }),
+        process('delivery.meta', { metrics: 'svc_delivery_oldest_call_seconds{stage="delivery.meta"} 4.9' }),
+        process('delivery.ga4', { metrics: 'svc_delivery_oldest_call_seconds{stage="delivery.ga4"} 9' }),
+      ],
+      control: { destinations: [destination({ destination: 'ga4-shop', state: 'failing', reason: 'timeout' })] },
+    }),
+    [
+      'warning, 5 min: ga4-shop of shop fails (timeout): 12 events wait',
+      'warning, 1 min: A destination of delivery.webhook does not answer: a call has been waiting for 60 s',
+    ],
+  ],
+  [
     'the disk is full',
     observed({
       edge: EDGE_AWAY,
@@ -224,7 +275,7 @@ const FAILURES: [failure: string, read: Observed, said: string[]][] = [
     [
       'critical, ?: The disk of /srv/data/kafka is full: 0.0 GiB left; Kafka, Redis and ClickHouse stop on a full one',
       'critical, 5 min: The edge answers 503: no event is accepted, and clients send again',
-      'critical, 5 min: Kafka has ended, and does not run; it says: java.io.IOException: No space left on device',
+      'critical, 5 min: Kafka has ended, and does not run: java.io.IOException: No space left on device',
       'critical, 5 min: Kafka does not answer: edge waits for it',
     ],
   ],
@@ -239,7 +290,7 @@ const FAILURES: [failure: string, read: Observed, said: string[]][] = [
       ],
     }),
     [
-      'critical, 5 min: The registry dies again and again: 3 times in ten minutes; it says: Out of memory',
+      'critical, 5 min: The registry dies again and again: 3 times in ten minutes: Out of memory',
       'notice, 5 min: Redis ended and was started again',
     ],
   ],
@@ -265,6 +316,29 @@ const FAILURES: [failure: string, read: Observed, said: string[]][] = [
       ],
     }),
     ['critical, 4 min: dedup dies again and again: 4 times in ten minutes'],
+  ],
+  [
+    'a stage crash-looped, and lives longer now than it did between',
+    observed({
+      processes: [process('dedup', { diedMs: [4, 3.5, 2.9].map((minutes) => NOW_MS - minutes * MINUTE_MS) })],
+    }),
+    ['notice, 2.9 min: dedup died 3 times in ten minutes, and has lived since'],
+  ],
+  [
+    'a stage that lives as long as between its deaths may die again',
+    observed({ processes: [process('dedup', { diedMs: [9, 6, 3].map((minutes) => NOW_MS - minutes * MINUTE_MS) })] }),
+    ['critical, 9 min: dedup dies again and again: 3 times in ten minutes'],
+  ],
+  [
+    'the edge hangs',
+    observed({
+      edge: { answer: null },
+      processes: [process('edge', { hangs: true, silentSinceMs: SINCE_MS }), process('dedup')],
+    }),
+    [
+      'critical, 5 min: The edge does not answer: no event is accepted',
+      'critical, 5 min: edge does not answer: it hangs, was killed, or cannot be reached from here',
+    ],
   ],
   [
     'a poison pill is searched',

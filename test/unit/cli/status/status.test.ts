@@ -163,7 +163,7 @@ quota      does not answer
         : { status: 200, body: 'svc_events_dead_total{reason="wire_null",stage="dedup"} 2\n' };
     const askControl = async (path: string, query: object = {}) => {
       asked.push(`${path} ${JSON.stringify(query)}`);
-      return { kind: 'item', item: { items: path === '/dead-letters' ? [{}] : [] } };
+      return { kind: 'item', item: { items: path === '/dead-letters' ? [{ died_at: NOW_MS - 90_000 }] : [] } };
     };
     const ports = portsOf({ fetched, askControl: askControl as never });
     const result = await statusReport(ports, {
@@ -173,7 +173,9 @@ quota      does not answer
     expect(asked.at(-1)).toBe('/dead-letters {"stage":"dedup","state":"open","limit":"1"}');
     expect(asked).toHaveLength(5);
     expect(result.exitCode).toBe(1);
-    expect(result.stdout).toContain('warning   dedup@a:9464 gave events up since it started: wire_null 2\n');
+    expect(result.stdout).toContain(
+      'warning   dedup@a:9464 gave events up since it started: wire_null 2 (since 2027-01-05T11:58:30Z, 90 s)\n',
+    );
     expect(result.stdout).toContain('dedup@b:9464  ready\n');
   });
 

@@ -23,6 +23,7 @@ const state = (name: string, ready: boolean, restarts = 0) => ({
   ready,
   restarts,
   diedMs: [],
+  silentSinceMs: null,
   metricsPort: undefined,
   facts: {},
 });

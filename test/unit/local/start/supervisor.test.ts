@@ -13,10 +13,12 @@ const CHILD = { name: 'child', file: relative('.', FILE), env: () => ({}) };
 let logDir: string;
 let said: string[];
 let supervisor: Supervisor;
+let silences: Set<number | null | undefined>;
 
 beforeEach(() => {
   logDir = mkdtempSync(join(tmpdir(), 'supervisor-'));
   said = [];
+  silences = new Set();
 });
 afterEach(async () => {
   await supervisor.stop();
@@ -28,6 +30,7 @@ async function start(isAlive: () => boolean): Promise<() => number | undefined> 
   supervisor = createSupervisor({
     ...{ logDir, onSpawn: () => undefined, say: (line) => said.push(line), nowMs: () => 1_000 },
     isAlive: async () => isAlive(),
+    onChange: () => silences.add(supervisor.states()[0]?.silentSinceMs),
     askEveryMs: 1,
   });
   await supervisor.start([CHILD]);
@@ -43,7 +46,8 @@ test('a process that does not answer again and again is killed and started again
   await until('it to be ready', () => supervisor.states()[0]?.ready === true);
   expect(pid()).not.toBe(first);
   expect(said[0]).toBe('child hangs: no answer 6 times in a row; ending it');
-  expect(supervisor.states()[0]).toMatchObject({ restarts: 1, diedMs: [1_000] });
+  expect([...silences]).toEqual([null, 1_000]);
+  expect(supervisor.states()[0]).toMatchObject({ restarts: 1, diedMs: [1_000], silentSinceMs: null });
 });
 
 test('one that answers now and then lives', async () => {
