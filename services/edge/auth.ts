@@ -93,6 +93,17 @@ export function servedSite(table: SettingsTable, request: HttpRequestIn): Served
   return host === null || site === undefined ? { ok: false, code: 'domain_unverified' } : { ok: true, site, host };
 }
 
+/**
+ * The site that a request without a valid key is likely for: its verified domain was called, or is that of the page. Anybody
+ * can name a domain, so this is for counts of what was refused alone.
+ */
+export function namedSite(table: SettingsTable, request: HttpRequestIn): Site | undefined {
+  const served = servedSite(table, request);
+  if (served.ok) return served.site;
+  const page = canonicalDomain(URL.parse(pageOrigin(request) ?? '')?.hostname ?? '');
+  return page === null ? undefined : table.siteServedAt(page);
+}
+
 const DIGEST_CHARACTERS = 22;
 
 /**

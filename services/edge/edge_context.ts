@@ -2,7 +2,7 @@ import { clientAddress, type HttpReply, type HttpRequestIn, type HttpServer } fr
 import type { RequestErrors } from '#infra/http/request_errors.ts';
 import type { RefusedCaller } from '#pipelines/settings/callers.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
-import { type AnonymousLimiter, checkCaller } from './auth.ts';
+import { type AnonymousLimiter, checkCaller, namedSite } from './auth.ts';
 import { BODY_BYTES_MAX, payloadReader } from './body.ts';
 import {
   type Answer,
@@ -60,9 +60,11 @@ export function createEdgeContext(parts: EdgeParts, app: HttpServer) {
       done();
     });
   }
-  /** Notes a request whose caller is refused, where it is known whose site it was for. */
-  const noteRefused = ({ code, refused }: { code: string; refused?: RefusedCaller }): void => {
-    if (refused !== undefined) parts.rejections.recordRequest(refused, code);
+  /** Notes a request whose caller is refused, where it is known, or likely, whose site it was for. */
+  const noteRefused = (request: HttpRequestIn, { code, refused }: { code: string; refused?: RefusedCaller }): void => {
+    const site = code === 'key_invalid' ? namedSite(parts.table, request) : undefined;
+    const known = site === undefined ? refused : { siteId: site.site_id, key: null };
+    if (known !== undefined) parts.rejections.recordRequest(known, code);
   };
   /** Says who has shown to be the sender of a request. */
   const markKnown = (request: HttpRequestIn, caller: IngestCaller): void => {
@@ -81,7 +83,7 @@ export function createEdgeContext(parts: EdgeParts, app: HttpServer) {
     const check = checkCaller(parts.table, request, parts.nowMs());
     if (!check.ok) {
       // What only asks for the configuration brings nothing that could have been accepted.
-      if (request.method === 'POST') noteRefused(check);
+      if (request.method === 'POST') noteRefused(request, check);
       refuse(reply, check.code);
       return;
     }
@@ -109,7 +111,7 @@ export function createEdgeContext(parts: EdgeParts, app: HttpServer) {
       (request, reply, goOn) => {
         const checked = check(request);
         if (!checked.ok) {
-          noteRefused(checked);
+          noteRefused(request, checked);
           refuse(reply, checked.code);
           return;
         }

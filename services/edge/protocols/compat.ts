@@ -41,7 +41,7 @@ export function mountProtocol(app: HttpServer, protocol: CompatProtocol, context
     const onRequest: RequestHook = (request, reply, goOn) => {
       const check = checkHeaders(protocol, context, request);
       if (!check.ok && check.code !== 'key_missing') {
-        context.noteRefused(check);
+        context.noteRefused(request, check);
         sendAnswer(reply, refused(protocol, check.code));
         return;
       }
@@ -96,7 +96,7 @@ async function answerCalls(protocol: CompatProtocol, context: EdgeContext, reque
   if (!isKnown) {
     const check = checkKey(context.table, text.value.outline.key, pageOrigin(request), context.nowMs());
     if (!check.ok) {
-      context.noteRefused(check);
+      context.noteRefused(request, check);
       return refuseAnonymous(protocol, context, request, check.code);
     }
     context.markKnown(request, check);

@@ -117,7 +117,7 @@ function refuseUnauthenticated(
   check: { code: EdgeErrorCode; refused?: RefusedCaller },
 ): Answer {
   anonymousLimiter.record(clientAddress(request));
-  noteRefused(check);
+  noteRefused(request, check);
   return refusal(check.code);
 }
 

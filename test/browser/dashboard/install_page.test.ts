@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { refusalsOf } from './harness/concern_answers.ts';
 import { CANARY, withKeys } from './harness/operations_answers.ts';
 import { withSettings } from './harness/settings_answers.ts';
 import { type StubApi, startStubApi } from './harness/stub_api.ts';
@@ -45,6 +46,27 @@ test('an event of a server does not turn it green; one of a browser does, and sa
   await page.getByText('Events are arriving').waitFor();
   await page.getByText(CANARY, { exact: true }).waitFor();
   await page.getByText(`https://shop.example/${CANARY}`).waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('what is rejected after the page was opened says why nothing comes, and what was before does not', async () => {
+  const bot = { kind: 'dropped', code: 'bot', count: 5 } as const;
+  const found = refusalsOf({ totals: [bot] });
+  const queries: string[] = [];
+  const api = withEvents([]).on('GET', '/v1/admin/sites/shop/refusals', () => found);
+  const answer = api.answer.bind(api);
+  api.answer = (method, url, body) => {
+    if (url.pathname.endsWith('/refusals')) queries.push(url.search);
+    return answer(method, url, body);
+  };
+  const { page, context, faults } = await dashboard.visit('/sites/shop/install', api);
+  await page.getByText('Nothing of this site was rejected since').waitFor();
+  found.totals = [bot, { kind: 'refused', code: 'origin_not_allowed', count: 2 }];
+  await page.getByText('origin_not_allowed, 2 since this page was opened').waitFor();
+  await page.getByText('add the origin to the key if the page is yours').waitFor();
+  expect(await page.getByText('bot', { exact: true }).count()).toBe(0);
+  expect(queries.slice(0, 2)).toEqual(['', `?from=${found.from}`]);
   expect(faults).toEqual([]);
   await context.close();
 });

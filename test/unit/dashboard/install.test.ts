@@ -6,6 +6,7 @@ import {
   cameSince,
   likelyOrigins,
   pageOf,
+  rejectedSince,
 } from '#services/dashboard/src/pages/install/install_page.tsx';
 
 // The router reads it as soon as it is imported.
@@ -38,4 +39,22 @@ test('pages of a site are likely at the name that its domains are below', () => 
     'https://*.shop.co.uk',
   ]);
   expect(likelyOrigins([])).toEqual([]);
+});
+
+test('what was rejected since the page was opened is what counts more than then, without warnings', () => {
+  const bot = { kind: 'dropped', code: 'bot' } as const;
+  const foreign = { kind: 'refused', code: 'origin_not_allowed' } as const;
+  const odd = { kind: 'rejected', code: 'bot' } as const;
+  const before = { from: 0, totals: [{ ...bot, count: 12 }] };
+  const totals = [
+    { ...bot, count: 13 },
+    { ...foreign, count: 2 },
+    { kind: 'warned', code: 'placeholder_id', count: 4 } as const,
+  ];
+  expect(rejectedSince(before, { from: 0, totals })).toEqual([
+    { ...foreign, count: 2 },
+    { ...bot, count: 1 },
+  ]);
+  expect(rejectedSince(before, { from: 0, totals: [{ ...odd, count: 12 }] })).toEqual([{ ...odd, count: 12 }]);
+  expect(rejectedSince(before, before)).toEqual([]);
 });

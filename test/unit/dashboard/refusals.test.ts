@@ -18,7 +18,7 @@ const DAY_MS = 24 * HOUR_MS;
 
 /** Codes of the edge that no site is told of: whose the request is is not known, it asked for something, or its events were counted. */
 const NEVER = [
-  ...['key_repeated', 'key_missing', 'key_invalid', 'measurement_id_missing', 'measurement_id_contested'],
+  ...['key_repeated', 'key_missing', 'measurement_id_missing', 'measurement_id_contested'],
   ...['not_found', 'method_not_allowed', 'domain_malformed', 'domain_unverified'],
   ...['events_rejected', 'allowance_exhausted', 'internal', 'not_taken_now'],
   ...['script_not_configured', 'script_not_built'],

@@ -62,6 +62,21 @@ describe('what reaches the edge', () => {
     expect(await countsOf(edge)).toEqual({ 'dropped:blocked': 1, 'dropped:bot': 2 });
   });
 
+  test('an unknown key is noted at the site whose verified domain the page is of, and at no other', async () => {
+    await open();
+    const from = (origin: string, key = 'svc_pk_guess') =>
+      postBody(edge.url, key, JSON.stringify({ events: [newEvent()] }), { origin });
+    for (const origin of ['https://elsewhere.example', 'https://a.shop.example', 'null', 'https://[', '']) {
+      expect(await from(origin)).toMatchObject({ status: 403, body: { error: { code: 'key_invalid' } } });
+    }
+    expect((await edge.refused()).size).toBe(0);
+    expect(await from('https://shop.example:8443')).toMatchObject({ status: 403 });
+    const batch = JSON.stringify({ api_key: 'guess', batch: [] });
+    await fetch(`${edge.url}/batch`, { method: 'POST', body: batch, headers: { origin: 'https://shop.example' } });
+    expect(await countsOf(edge)).toEqual({ 'refused:key_invalid': 2 });
+    expect((await edge.refused()).get('shop')?.samples).toMatchObject([{ keyId: null }, { keyId: null }]);
+  });
+
   test('an event with a placeholder for an id is accepted, and warned about', async () => {
     await open();
     const events = [newEvent(), newEvent({ event: 'purchase', properties: { external_id: 'undefined' } })];

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_lists.ts';
 import { registrableDomain } from '#pipelines/settings/public_suffixes.ts';
+import type { RejectionsItem } from '#services/control_api/operations.ts';
 import type { DomainItem, Installation, IssuedKeyItem, KeyItem } from '#services/control_api/sites.ts';
-import { type ApiResult, ask, request } from '../../api/request.ts';
+import { type ApiResult, ask, request, sitePath } from '../../api/request.ts';
 import { useGet, useList, useQuery } from '../../api/use_answer.ts';
 import { ago, timeOfDay } from '../../format.ts';
 import type { PageProps } from '../../page_list.ts';
@@ -13,6 +14,7 @@ import { ActionForm, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { CopyButton, siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 import { OriginsField, originLines } from '../keys/key_fields.tsx';
+import { KINDS, reasonText } from '../rejected_events/rejected_events_page.tsx';
 
 export default function InstallPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
@@ -199,13 +201,54 @@ function FirstEvent({ siteId }: { siteId: string }) {
           <p class="row">
             <span class="pulse" aria-hidden="true" /> Waiting for a browser event. Open one of your pages.
           </p>
-          <p class="muted">
-            Nothing arrives? A mistyped key, or one of another site, gets a 403 response, which only the browser’s
-            console shows. Automated browsers count as bots, and pages whose origin the key does not allow are rejected:
-            see <a href={siteAddress(siteId, 'refusals')}>Rejected events</a>.
-          </p>
+          <NotAccepted siteId={siteId} />
         </>
       )}
+    </div>
+  );
+}
+
+/**
+ * What came since the page was opened and was not accepted, which is why nothing arrives. Of what never reached the edge, or
+ * came with a key of which nobody knows the site, nothing can be known: that is said.
+ */
+function NotAccepted({ siteId }: { siteId: string }) {
+  const [before, setBefore] = useState<Rejections | null>(null);
+  const asked = useQuery(
+    siteId,
+    async (signal) => {
+      // Both answers begin at the same hour, by the clock of the service.
+      const query = before === null ? {} : { from: before.from };
+      const answer = await request<Rejections>('GET', sitePath(siteId, 'refusals'), { query, signal });
+      if (answer.ok && before === null) setBefore(answer.value);
+      return answer;
+    },
+    EVERY_MS,
+  );
+  const found = before === null || asked.value === null ? [] : rejectedSince(before, asked.value);
+  return (
+    <div class="stack-small">
+      <p class="hidden" role="status">
+        {found.length === 0 ? '' : 'The edge did not accept what a page sent'}
+      </p>
+      {found.map(({ kind, code, count }) => (
+        <div key={`${kind} ${code}`} class="note note-bad">
+          <Icon name="warning" />
+          <div>
+            <p class="strong">
+              {KINDS[kind].counted}: <code>{code}</code>, {count} since this page was opened
+            </p>
+            <p class="wraps">{reasonText(code)}</p>
+          </div>
+        </div>
+      ))}
+      <FailureNote failure={asked.failure} again={asked.again} />
+      <p class="muted">
+        {found.length === 0 && 'Nothing of this site was rejected since this page was opened. '}
+        An unknown key gets a 403 response, which is seen here only on a verified domain, else in the browser’s console;
+        events with a key of another site arrive there. A visitor who gave no consent, or an ad blocker, sends nothing.{' '}
+        <a href={siteAddress(siteId, 'refusals')}>Rejected events</a>
+      </p>
     </div>
   );
 }
@@ -316,6 +359,17 @@ export const askedFrom = ({ openedMs, newest }: Watched): number => newest?.rece
 
 /** Whether an event came since the page was opened. */
 export const cameSince = ({ openedMs, newest }: Watched): boolean => newest !== null && newest.received_at > openedMs;
+
+type Rejections = Pick<RejectionsItem, 'from' | 'totals'>;
+
+/** What was rejected between two looks, the most frequent first; warnings are of events that were accepted. */
+export function rejectedSince(before: Rejections, now: Rejections): RejectionsItem['totals'] {
+  const known = new Map(before.totals.map(({ kind, code, count }) => [`${kind} ${code}`, count]));
+  return now.totals
+    .map((total) => ({ ...total, count: total.count - (known.get(`${total.kind} ${total.code}`) ?? 0) }))
+    .filter(({ kind, count }) => kind !== 'warned' && count > 0)
+    .sort((a, b) => b.count - a.count);
+}
 
 /** The address of the page that an event came from; empty where it says none. */
 export function pageOf({ properties }: Event): string {
