@@ -53,7 +53,7 @@ const SWEEP_MS = 50;
  * Least time between two moments at which requests are made: one costs client and broker nearly the same whether it holds
  * one record or ten. A record that comes later than that after the last one never waits.
  */
-const REQUEST_INTERVAL_MS = 20;
+const REQUEST_INTERVAL_MS = 15;
 const NOT_ACKNOWLEDGED: SendResult = { ok: false, code: 'not_acknowledged' };
 /** `interrupted`: for a reason that may have passed by the next time. */
 type Produced = 'written' | 'interrupted' | 'failed';
