@@ -189,6 +189,15 @@ const alert = record('Alert', 'What is watched of a site, and who is told.', {
 });
 export type AlertSetting = ValueOf<typeof alert>;
 
+const cohort = record('Cohort', 'A saved group of persons of a site, by conditions or by a list.', {
+  site_id: string(),
+  id: string(),
+  version: int('Counts from 1, by one with every change of what it says.'),
+  definition: string('JSON; its shape is that of pipelines/analytics/cohorts.'),
+  list: nullable(string(), 'Names the list in ClickHouse that has its members; null: it is by conditions.'),
+});
+export type CohortSetting = ValueOf<typeof cohort>;
+
 const user = record('User', 'A person who may sign in to the dashboard.', {
   user_id: string(),
   name: string(),
@@ -227,7 +236,7 @@ export type ChangesMade = ValueOf<typeof changesMade>;
 
 /**
  * The record key is the fact's address: account/ID, site/ID, key/HASH, destination/SITE/NAME, admin_token/HASH, replay/ID,
- * engage/SITE/KIND/ID, domain_proof/SITE/DOMAIN, saved/SITE/KIND/ID, alert/SITE/ID, user/ID, audit/SLOT. A body that is left out is null.
+ * engage/SITE/KIND/ID, domain_proof/SITE/DOMAIN, saved/SITE/KIND/ID, alert/SITE/ID, cohort/SITE/ID, user/ID, audit/SLOT. A body that is left out is null.
  */
 export const setting = record('svc.settings.Setting', 'One fact of site.config; exactly one of the bodies is set.', {
   changed_at: long('Milliseconds since 1970 UTC.'),
@@ -242,6 +251,7 @@ export const setting = record('svc.settings.Setting', 'One fact of site.config; 
   domain_proof: optional(nullable(domainProof)),
   saved: optional(nullable(savedItem)),
   alert: optional(nullable(alert)),
+  cohort: optional(nullable(cohort)),
   user: optional(nullable(user)),
   audit: optional(nullable(auditEntry)),
   changes_made: optional(nullable(changesMade)),

@@ -33,6 +33,7 @@ const SHARDED_BY: Record<string, string> = {
   erasing: 'cityHash64(erasure_id)',
   event_hours: 'rand()',
   currency_rates: 'cityHash64(currency)',
+  cohort_members: 'cityHash64(site_id, value)',
 };
 
 /**

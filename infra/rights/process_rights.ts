@@ -118,7 +118,8 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     clickhouse: [
       { privileges: ['SELECT', 'dictGet'], on: ['*'] },
       { privileges: ['SELECT'], on: ['system.processes'] },
-      { privileges: ['INSERT'], on: ['person_splits', 'currency_rates'] },
+      { privileges: ['INSERT'], on: ['person_splits', 'currency_rates', 'cohort_members'] },
+      { privileges: ['ALTER DELETE'], on: ['cohort_members'] },
       { privileges: ['ALTER UPDATE'], on: ['event_rows'] },
       // To have queries of others end, to estimate what one reads, and to write a file of rows that it sends along.
       { privileges: ['KILL QUERY', 'CREATE TEMPORARY TABLE'], on: [] },
@@ -258,7 +259,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
       { privileges: ['TRUNCATE'], on: ['erasing'] },
       {
         privileges: ['ALTER DELETE'],
-        on: words(`event_rows delivery_outcomes duplicates repeated_events inventory ${PERSON_TABLES}`),
+        on: words(`event_rows delivery_outcomes duplicates repeated_events inventory cohort_members ${PERSON_TABLES}`),
       },
       { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
       { privileges: ['SYSTEM SYNC REPLICA'], on: words('erasing event_rows person_links person_splits person_seen') },

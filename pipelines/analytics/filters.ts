@@ -1,6 +1,8 @@
 // Filters of a query: fields, conditions, and how a date in one is written.
 import { type Static, type TProperties, Type } from 'typebox';
+import { ID_PATTERN } from '#pipelines/settings/problems.ts';
 import { VISIT_VALUES } from '#pipelines/visits/arrival.ts';
+import type { CohortRule } from './cohorts/cohort.ts';
 
 /** Conditions of one list of filters, all of its groups together. */
 export const CONDITIONS_MAX = 50;
@@ -78,6 +80,18 @@ const visitFieldShape = closed({
 });
 export type VisitField = Static<typeof visitFieldShape> & { among?: VisitsAmong };
 
+/** A cohort of the site, by its id. Its rule is set by the service, not by who asks. */
+export interface CohortField {
+  cohort: string;
+  rule?: CohortRule;
+}
+const cohortFieldShape = closed({
+  cohort: Type.String({
+    description: 'A cohort of the site: broken down by it, events are `in` or `not_in`',
+    pattern: ID_PATTERN.source,
+  }),
+});
+
 const ownFieldShape = Type.Union([
   closed({ column: Type.Enum([...COLUMNS]) }),
   closed({
@@ -110,13 +124,16 @@ export interface PersonField {
   among?: Among;
 }
 
-/** What events may be told apart by: a field of their own, a value of their visit, or one of their person. */
-export const fieldShape = Type.Union([
+const valueShape = Type.Union([
   ...ownFieldShape.anyOf,
   Type.Unsafe<VisitField>(visitFieldShape),
   Type.Unsafe<PersonField>(closed({ person: Type.Union([...ownFieldShape.anyOf, visitFieldShape]), seen: seenShape })),
 ]);
-export type Field = OwnField | VisitField | PersonField;
+/** What events may be told apart by: a field of their own, a value of their visit or their person, or who is in a cohort. */
+export const fieldShape = Type.Union([...valueShape.anyOf, Type.Unsafe<CohortField>(cohortFieldShape)]);
+/** A field with a value of the sender's. */
+export type ValueField = OwnField | VisitField | PersonField;
+export type Field = ValueField | CohortField;
 
 const elementsShape = closed({
   property,
@@ -128,7 +145,7 @@ const elementsShape = closed({
 /** The elements of an array among the properties. */
 export type Elements = Static<typeof elementsShape>;
 
-const filteredShape = Type.Union([...fieldShape.anyOf, elementsShape]);
+const filteredShape = Type.Union([...valueShape.anyOf, elementsShape]);
 
 const textValue = Type.String({ maxLength: TEXT_MAX });
 const anyValue = Type.Union([textValue, Type.Number(), Type.Boolean()]);
@@ -168,8 +185,18 @@ export const conditionShape = Type.Union([
     to: Type.String({ description: 'A date as 2026-03-31, 2026-03-31T08:00Z or with +02:00', maxLength: 40 }),
   }),
   closed({ field: filteredShape, is: Type.Enum(['set', 'not_set']) }),
+  closed({
+    field: Type.Unsafe<CohortField>(cohortFieldShape),
+    is: Type.Enum(['in', 'not_in'], { description: 'Whether the person of the event is in the cohort as it is now' }),
+  }),
 ]);
 export type Condition = Static<typeof conditionShape>;
+
+/** One that compares a value. */
+export type ValueCondition = Exclude<Condition, { is: 'in' | 'not_in' }>;
+/** One that asks who is in a cohort. */
+export const isOnCohort = (condition: Condition): condition is Extract<Condition, { is: 'in' | 'not_in' }> =>
+  condition.is === 'in' || condition.is === 'not_in';
 
 /** A condition, or a group of which all or any hold. */
 export type Filter = Condition | { all: Filter[] } | { any: Filter[] };

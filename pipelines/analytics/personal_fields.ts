@@ -46,6 +46,7 @@ const OF_MANY: ReadonlySet<Column> = new Set([
  */
 export function hasSmallCountValues(field: Field): boolean {
   if ('visit' in field) return hasSmallCounts(field.visit);
+  if ('cohort' in field) return false;
   if ('person' in field) return hasSmallCountValues(field.person);
   return 'property' in field ? field.part === undefined || field.part === 'page' : !OF_MANY.has(field.column);
 }

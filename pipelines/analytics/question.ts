@@ -60,7 +60,8 @@ export const SERIES_MAX = 10;
 export const RANGE_MS_MAX = 800 * 86_400_000;
 export const ROWS_MAX = 1_000;
 
-const TIME_MAX = Date.UTC(2100, 0, 1);
+/** No question is about a later time. */
+export const TIME_MAX = Date.UTC(2100, 0, 1);
 
 export const eventNames = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
   description: 'Any of these names; none given: any event',

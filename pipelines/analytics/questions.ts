@@ -1,6 +1,7 @@
 // Every kind of question about events, in the order of their documents. Routes, OpenAPI, permissions, formats
 // and saved queries follow from this list; the dashboard says which page and which view each has (query_address.ts, board_page.tsx).
 import type { Static } from 'typebox';
+import { cohorts, members } from './cohorts/questions.ts';
 import { form, promo, survey } from './engage_results.ts';
 import { live, timeline } from './event_lists.ts';
 import { correlation } from './funnels/correlation.ts';
@@ -32,6 +33,8 @@ export const QUESTIONS = [
   form,
   actors,
   paths,
+  cohorts,
+  members,
 ] as const;
 
 type AnyQuestion = (typeof QUESTIONS)[number];

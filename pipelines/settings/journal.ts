@@ -16,6 +16,7 @@ import {
   apiKeyKey,
   auditKey,
   changesMadeKey,
+  cohortKey,
   createSettingsTable,
   destinationKey,
   domainProofKey,
@@ -95,6 +96,7 @@ type Body = Partial<
     | 'domain_proof'
     | 'saved'
     | 'alert'
+    | 'cohort'
     | 'user'
   >
 >;
@@ -207,6 +209,7 @@ export function erasedSiteRecords(view: SettingsView, siteId: string, by: string
     ...table.engageItems(siteId).map(({ kind, id }) => engageKey(siteId, kind, id)),
     ...table.savedItems(siteId).map(({ kind, id }) => savedKey(siteId, kind, id)),
     ...table.alerts(siteId).map(({ id }) => alertKey(siteId, id)),
+    ...table.cohorts(siteId).map(({ id }) => cohortKey(siteId, id)),
     ...[...table.domainProofs(siteId).keys()].map((domain) => domainProofKey(siteId, domain)),
     ...(table.site(siteId) === undefined ? [] : [siteKey(siteId)]),
   ];

@@ -53,6 +53,8 @@ export type ProblemCode =
   | 'too_large'
   | 'destination_unknown'
   | 'not_there'
+  | 'cohort_circular'
+  | 'cohort_too_deep'
   | 'own_sign_in'
   | 'overlap_malformed'
   | 'field_missing'

@@ -7,6 +7,7 @@ import type {
   AlertSetting,
   ApiKey,
   AuditEntry,
+  CohortSetting,
   Destination,
   DomainProof,
   EngageItem,
@@ -68,6 +69,8 @@ export interface SettingsTable {
   savedItems(siteId: string): readonly SavedItem[];
   /** Alerts of a site, in the order they were made. */
   alerts(siteId: string): readonly AlertSetting[];
+  /** Cohorts of a site, in the order they were made. */
+  cohorts(siteId: string): readonly CohortSetting[];
   user(userId: string): User | undefined;
   users(): User[];
 }
@@ -88,6 +91,7 @@ const createState = () => ({
   engage: new Map<string, readonly EngageItem[]>(),
   saved: new Map<string, readonly SavedItem[]>(),
   alerts: new Map<string, readonly AlertSetting[]>(),
+  cohorts: new Map<string, readonly CohortSetting[]>(),
   users: new Map<string, User>(),
 });
 type State = ReturnType<typeof createState>;
@@ -135,6 +139,7 @@ const lookups = (state: State) =>
     engageItems: (siteId) => state.engage.get(siteId) ?? NO_ITEMS,
     savedItems: (siteId) => state.saved.get(siteId) ?? NO_ITEMS,
     alerts: (siteId) => state.alerts.get(siteId) ?? NO_ITEMS,
+    cohorts: (siteId) => state.cohorts.get(siteId) ?? NO_ITEMS,
     user: (userId) => state.users.get(userId),
   }) satisfies Partial<SettingsTable>;
 
@@ -195,6 +200,8 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
       return storeItem(state.saved, address.siteId, isOfKind(address), setting?.saved ?? null);
     case 'alert':
       return storeItem(state.alerts, address.siteId, ({ id }) => id === address.itemId, setting?.alert ?? null);
+    case 'cohort':
+      return storeItem(state.cohorts, address.siteId, ({ id }) => id === address.itemId, setting?.cohort ?? null);
     case 'domain_proof':
       return storeProof(state, address.siteId, address.domain, setting?.domain_proof ?? null);
     case 'user':
@@ -339,6 +346,7 @@ const KEY_PARTS = {
   domain_proof: { siteId: isId, domain: (text: string) => canonicalDomain(text) === text },
   saved: { siteId: isId, itemKind: isOneOf('question', 'board'), itemId: isId },
   alert: { siteId: isId, itemId: isId },
+  cohort: { siteId: isId, itemId: isId },
   user: { userId: isId },
 };
 type KeyParts = typeof KEY_PARTS;
@@ -360,6 +368,7 @@ export const engageKey = (siteId: string, kind: EngageItem['kind'], id: string):
 export const domainProofKey = (siteId: string, domain: string): string => `domain_proof/${siteId}/${domain}`;
 export const savedKey = (siteId: string, kind: SavedKind, id: string): string => `saved/${siteId}/${kind}/${id}`;
 export const alertKey = (siteId: string, id: string): string => `alert/${siteId}/${id}`;
+export const cohortKey = (siteId: string, id: string): string => `cohort/${siteId}/${id}`;
 export const replayKey = (replayId: string): string => `replay/${replayId}`;
 
 /** Entries of the audit of the installation itself; of each kind the newest take the slots of the oldest. */
@@ -410,6 +419,7 @@ export function keyOfSetting(setting: Setting): string | null {
   if (setting.domain_proof) keys.push(domainProofKey(setting.domain_proof.site_id, setting.domain_proof.domain));
   if (setting.saved) keys.push(savedKey(setting.saved.site_id, setting.saved.kind, setting.saved.id));
   if (setting.alert) keys.push(alertKey(setting.alert.site_id, setting.alert.id));
+  if (setting.cohort) keys.push(cohortKey(setting.cohort.site_id, setting.cohort.id));
   if (setting.user) keys.push(userKey(setting.user.user_id));
   if (setting.audit) keys.push(auditKey(setting.audit));
   if (setting.changes_made) keys.push(changesMadeKey(setting.changes_made.by));

@@ -1,9 +1,11 @@
-// Commands of what a site keeps as definitions in JSON: surveys, promos, forms, saved queries and boards of them, alerts.
+// Commands of what a site keeps as definitions in JSON: surveys, promos, forms, saved queries and boards of them, alerts, cohorts.
 
 import type { AlertItem, FiredItem } from '#services/control_api/alerts.ts';
+import { type CohortItem, kindOf } from '#services/control_api/cohorts.ts';
 import { ENGAGE_PATHS, type EngageView } from '#services/control_api/engage.ts';
 import type { SavedView } from '#services/control_api/queries.ts';
 import { renderTime } from '#services/stage/terminal.ts';
+import { cohortCommands } from './cohorts.ts';
 import {
   type Arguments,
   type Columns,
@@ -49,6 +51,8 @@ const FIRED_COLUMNS: Columns<FiredItem> = {
   TOLD: ({ sends }) => sends.map(({ kind, shown, state, reason }) => `${kind} ${shown} ${state} ${reason}`.trim()),
 };
 
+const COHORT_COLUMNS: Columns<CohortItem> = { ID: 'id', NAME: 'name', KIND: kindOf, REVISION: 'revision' };
+
 export const definitionCommands: Commands = {
   ...commandsOf<EngageView>('survey', ENGAGE_PATHS.survey, ENGAGE_COLUMNS),
   ...commandsOf<EngageView>('promo', ENGAGE_PATHS.promo, ENGAGE_COLUMNS),
@@ -56,6 +60,8 @@ export const definitionCommands: Commands = {
   ...commandsOf<SavedView>('question', 'questions', SAVED_COLUMNS),
   ...commandsOf<SavedView>('board', 'boards', SAVED_COLUMNS),
   ...commandsOf<AlertItem>('alert', 'alerts', ALERT_COLUMNS),
+  ...commandsOf<CohortItem>('cohort', 'cohorts', COHORT_COLUMNS),
+  ...cohortCommands,
   'alert test <ID>': {
     summary: 'Have each channel of an alert told that it is a test; what came of it is among those that fired',
     subject: 'id of the alert',
@@ -79,7 +85,7 @@ export const definitionCommands: Commands = {
   }),
 };
 
-function commandsOf<View extends EngageView | SavedView | AlertItem>(
+function commandsOf<View extends EngageView | SavedView | AlertItem | CohortItem>(
   kind: string,
   collection: string,
   columns: Columns<View>,

@@ -11,7 +11,7 @@ import {
 } from '#pipelines/analytics/answer_table.ts';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { EventTrace } from '#pipelines/analytics/event_trace/answer.ts';
-import { COLUMNS, type Field, type Filter, type PersonField } from '#pipelines/analytics/filters.ts';
+import { COLUMNS, type Filter, type PersonField, type ValueField } from '#pipelines/analytics/filters.ts';
 import { QUESTIONS } from '#pipelines/analytics/questions.ts';
 import { VISIT_VALUES } from '#pipelines/visits/arrival.ts';
 import type { RunningQueryItem } from '#services/control_api/operations.ts';
@@ -51,7 +51,7 @@ const formatOption = option('format <FORMAT>', 'How to print the answer; a table
   'json',
   'csv',
 ]);
-const CONDITION = 'FIELD=A|B, !=, >=, <, ~ (contains), ^=, $=, or FIELD';
+const CONDITION = 'FIELD=A|B, cohort=ID, !=, >=, <, ~ (contains), ^=, $=, or FIELD';
 
 const RUNNING: Columns<RunningQueryItem> = {
   QUERY: 'id',
@@ -202,10 +202,13 @@ function readRange(args: Arguments, nowMs: number): { from: number; to: number }
 const NUMBERS = { '>': 'above', '>=': 'at_least', '<': 'below', '<=': 'at_most' } as const;
 const TEXTS = { '~': 'containing', '!~': 'not_containing', '^=': 'starting_with', '$=': 'ending_with' } as const;
 
-/** `country=DE|AT`, `plan!=free`, `value>=20`, `url~pricing`, `url^=https`, or a field alone, which must be set. */
+/** `country=DE|AT`, `plan!=free`, `cohort=regulars`, `value>=20`, `url~pricing`, `url^=https`, or a field alone, which must be set. */
 function readFilter(text: string): Filter {
   const [, name = '', sign = '', value = ''] = /^([^=!<>~^$]+)(!=|>=|<=|!~|\^=|\$=|=|>|<|~)?(.*)$/s.exec(text) ?? [];
   if (name === '') throw new UsageError('condition_malformed', '--where has a condition without a field');
+  if (name === 'cohort' && (sign === '=' || sign === '!=')) {
+    return { field: { cohort: value }, is: sign === '=' ? 'in' : 'not_in' };
+  }
   const field = readField(name);
   if (sign === '') return { field, is: 'set' };
   if (sign === '=' || sign === '!=') {
@@ -223,7 +226,7 @@ function readFilter(text: string): Filter {
  * A column by its name; a value of the visit, or of the person's first or last event that has one, behind `visit.`, `first.` or
  * `last.`; anything else is a path into the properties, also where `properties.` stands before it.
  */
-function readField(text: string): Field {
+function readField(text: string): ValueField {
   const visit = VISIT_VALUES.find((name) => `visit.${name}` === text);
   if (visit !== undefined) return { visit };
   const [, seen, of = ''] = /^(first|last)\.(.+)$/s.exec(text) ?? [];

@@ -50,6 +50,8 @@ export const CONTROL_ERRORS = {
     engage_definition_unknown: 'The site does not have a survey, promo or form with this id.',
     question_unknown: 'The site does not have a saved question with this id.',
     board_unknown: 'The site does not have a board with this id.',
+    cohort_unknown:
+      'The site does not have a cohort with this id; a question or another cohort may name one that was removed.',
     alert_unknown: 'The site does not have an alert with this id.',
     replay_unknown: 'Replay not found.',
     erasure_unknown: 'Erasure not found.',
@@ -72,6 +74,9 @@ export const CONTROL_ERRORS = {
     question_exists: 'The site already has a saved question with this id.',
     question_on_board: 'A board uses this question. Remove it from the board first.',
     board_exists: 'The site already has a board with this id.',
+    cohort_exists: 'The site already has a cohort with this id.',
+    cohort_in_use: 'Another cohort uses this one. Change that one first.',
+    cohort_no_list: 'The cohort is one by conditions: it has no list.',
     alert_exists: 'The site already has an alert with this id.',
     token_exists: 'An active admin token already has this label.',
     user_exists: 'A user with this id already exists.',

@@ -6,6 +6,7 @@ import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import { type AnalystUsers, createAnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
 import { createWarehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
 import type { Cluster } from '#infra/clickhouse/cluster.ts';
+import { type CohortLists, createCohortLists } from '#infra/clickhouse/cohort_members.ts';
 import { createRateStore, type RateStore } from '#infra/clickhouse/currency_rates.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { createRunningQueries, newQueryId, type RunningQueries } from '#infra/clickhouse/queries/running_queries.ts';
@@ -176,6 +177,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     queries: queries.answers,
     running: queries.running,
     rates: queries.rates,
+    cohortLists: queries.cohortLists,
     analysts: queries.analysts,
     stages: createStageView({ admin: session.admin, groupOf: session.groupOf, nowMs: Date.now }),
     sendTest: createTestSender({ ring, egress, baseUrls: config.deliveryBaseUrls, nowMs: Date.now, monotonicMs }),
@@ -233,6 +235,7 @@ interface OpenQueries {
   answers: QueryAnswers;
   running: RunningQueries;
   rates: RateStore;
+  cohortLists: CohortLists;
   analysts: AnalystUsers | null;
   close(): Promise<void>;
 }
@@ -267,6 +270,7 @@ export function openQueries({
   const estimate = createRowEstimates(adminClient, cluster, monotonicMs);
   const running = createRunningQueries(adminClient, cluster);
   const rates = createRateStore(adminClient);
+  const lists = createCohortLists(adminClient, cluster);
   const sql = sqlUrl === null ? null : createSqlRunner(sqlUrl);
   const access = analystsUrl === null ? null : createWarehouse(analystsUrl);
   const analysts = access && createAnalystUsers(access, readClickhouseLogin(clickhouseUrl).database);
@@ -303,6 +307,11 @@ export function openQueries({
       read: () => probe.guard(() => rates.read()),
       write: (base, some) => probe.guard(() => rates.write(base, some)),
       clear: () => probe.guard(() => rates.clear()),
+    },
+    cohortLists: {
+      add: (...of) => probe.guard(() => lists.add(...of)),
+      count: (...of) => probe.guard(() => lists.count(...of)),
+      forget: (...of) => probe.guard(() => lists.forget(...of)),
     },
     analysts: analysts && logAnalysts(analysts, probe, logger),
     async close() {

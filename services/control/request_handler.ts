@@ -133,7 +133,8 @@ async function answerSettings(call: KnownCall): Promise<HttpReply> {
   if (outcome.kind === 'refused') return refuseLate(call, outcome);
   const { body, version } = outcome.show(options.journal.view());
   if (version !== undefined) reply.header('etag', `"${version}"`);
-  const sources = { analysts: options.analysts, note: noting(call) };
+  const { analysts, cohortLists } = options;
+  const sources = { analysts, cohortLists, note: noting(call) };
   const beside = await route.beside?.(input, sources, worldOf(options, options.journal.view(), caller.principal));
   return reply.code(route.success.status).send({ ...body, ...beside });
 
@@ -286,7 +287,15 @@ export interface ControlOptions
     >,
     Pick<
       ControlServices,
-      'alerts' | 'analysts' | 'queries' | 'rates' | 'readSiteRejections' | 'readTagRecord' | 'replaysNow' | 'running'
+      | 'alerts'
+      | 'analysts'
+      | 'cohortLists'
+      | 'queries'
+      | 'rates'
+      | 'readSiteRejections'
+      | 'readTagRecord'
+      | 'replaysNow'
+      | 'running'
     >,
     Pick<ControlServices, 'eraseRequests' | 'erasures' | 'persons' | 'sendTest' | 'splits' | 'stages'> {
   keyUse: KeyUseView;

@@ -5,6 +5,7 @@ import type { Static, TObject, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
 import type { FollowedAlerts } from '#infra/alerts/alert_topic.ts';
 import type { AnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
+import type { CohortLists } from '#infra/clickhouse/cohort_members.ts';
 import type { RateStore } from '#infra/clickhouse/currency_rates.ts';
 import type { QueryCaller, RunningQueries } from '#infra/clickhouse/queries/running_queries.ts';
 import type { Span } from '#infra/clickhouse/queries/select_rows.ts';
@@ -234,6 +235,7 @@ export interface ControlServices {
   queries: QueryAnswers;
   running: RunningQueries;
   rates: RateStore;
+  cohortLists: CohortLists;
   /** Null: this installation makes no users of ClickHouse. */
   analysts: AnalystUsers | null;
   splits: PersonSplits;
@@ -307,7 +309,11 @@ export interface Route<Taken extends Input = Input> {
   /** Reads or changes the settings. */
   run?(input: Taken, world: RequestContext): Outcome;
   /** What stands in the answer beside what is shown, by others than the settings, once the change is written. */
-  beside?(input: Taken, sources: Pick<ControlServices, 'analysts' | 'note'>, world: RequestContext): Promise<object>;
+  beside?(
+    input: Taken,
+    sources: Pick<ControlServices, 'analysts' | 'cohortLists' | 'note'>,
+    world: RequestContext,
+  ): Promise<object>;
   /** Of a query: what is asked. */
   prepare?(input: Taken, world: RequestContext): PreparedQuery;
   /** Of dead letters and single events: what their sources are asked. */

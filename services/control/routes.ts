@@ -11,6 +11,7 @@ import {
 } from '#pipelines/openapi.ts';
 import { eventDefinitionSchema } from '#pipelines/settings/event_definitions.ts';
 import { alertItemShape, firedShape } from '#services/control_api/alerts.ts';
+import { cohortShape } from '#services/control_api/cohorts.ts';
 import { destinationShape } from '#services/control_api/destinations.ts';
 import { engageInputs, engageShapes } from '#services/control_api/engage.ts';
 import { closed, errorShape } from '#services/control_api/fields.ts';
@@ -20,6 +21,7 @@ import { grantInput, grantShape, tokenShape, userShape, whoShape } from '#servic
 import { accountRoutes, installationRoutes, rateRoutes } from './accounts/routes.ts';
 import { ALERT_EXAMPLES, alertRoutes } from './alerts/routes.ts';
 import { auditRoutes } from './audit/routes.ts';
+import { cohortRoutes } from './cohorts/routes.ts';
 import { deliveryRoutes } from './destinations/delivery.ts';
 import { destinationRoutes } from './destinations/routes.ts';
 import { ENGAGE_EXAMPLES, engageRoutes } from './engage/routes.ts';
@@ -75,6 +77,7 @@ export const ROUTES: readonly Route[] = [
   ...eventTraceRoutes,
   ...savedRoutes,
   ...savedAnswerRoutes,
+  ...cohortRoutes,
   ...alertRoutes,
 ];
 
@@ -164,6 +167,7 @@ export function controlDocument(): Record<string, unknown> {
       FilterInInnerGroup: innerFilterShape,
       Alert: alertItemShape,
       FiredAlert: firedShape,
+      Cohort: cohortShape,
       SavedQuestion: savedShapes.question,
       Board: savedShapes.board,
       Error: errorShape,
@@ -252,6 +256,15 @@ const definition = {
 
 const savedQuestion = { id: 'countries', name: 'Buyers by country', query: 'sql', question: { sql: SQL_EXAMPLE } };
 
+const regulars = {
+  id: 'regulars',
+  name: 'Regulars',
+  conditions: [
+    { did: { events: ['purchase'] }, times: 3, last_days: 90 },
+    { field: { person: { column: 'geo_country' }, seen: 'last' }, is: 'equal', to: ['BE', 'NL'] },
+  ],
+};
+
 /** A request body for each operation that has one, as people would send it; a test holds them against the schemas. */
 export const EXAMPLES: Readonly<Record<string, object>> = {
   createAccount: { account_id: 'acme', name: 'Acme Ltd', monthly_allowance: 1_000_000 },
@@ -287,6 +300,9 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   replaceQuestion: { ...savedQuestion, owner: 'ci' },
   createBoard: { id: 'weekly', name: 'Weekly', questions: ['countries'] },
   replaceBoard: { id: 'weekly', name: 'Each week', questions: ['countries'] },
+  createCohort: regulars,
+  replaceCohort: { ...regulars, name: 'Regular buyers' },
+  addCohortMembers: { members: [{ distinct_id: 'customer-1' }, { email: 'ada@example.com' }] },
   querySql: { sql: SQL_EXAMPLE },
   loadRates: { base: 'EUR', rates: [{ day: '2027-01-04', currency: 'USD', rate: 1.0832 }] },
   ...ALERT_EXAMPLES,

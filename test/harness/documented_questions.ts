@@ -150,7 +150,7 @@ export function documentedQuestions(...kinds: Filtered[]): DocumentedQuestion[] 
 export const selectedByPersons = (): DocumentedQuestion[] =>
   SELECTED.map(([name, query]) => asked('steps' in query ? 'funnel' : 'trends', `${name} of persons`, 'none', query));
 
-const WORLD = { view: { table: { site: () => ({}) } }, may: () => true, nowMs: TO };
+const WORLD = { view: { table: { site: () => ({}), cohorts: () => [] } }, may: () => true, nowMs: TO };
 
 function asked(name: string, about: string, filtered: Filtered, body: object): DocumentedQuestion {
   const route = queryRoutes.find(({ path }) => path.endsWith(`/${name}`));

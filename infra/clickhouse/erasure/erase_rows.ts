@@ -186,6 +186,7 @@ export const DELETED = {
        OR actor IN (SELECT cityHash64(value) FROM ${database}.erasing WHERE kind = 'person')`,
   person_seen: (database) =>
     `(site_id, person_hash) IN (SELECT site_id, cityHash64(value) FROM ${database}.erasing WHERE kind = 'person')`,
+  cohort_members: (database) => `(site_id, kind, value) IN (SELECT site_id, kind, value FROM ${database}.erasing)`,
   event_rows: (database) =>
     `(site_id, arrived_person_id) IN (${persons(database)}) OR (site_id, event_hash) IN (${events(database)})`,
 } as const satisfies Record<string, (database: string) => string>;
@@ -205,7 +206,7 @@ const MERGED = 'merged_persons';
 /** Those that name the site; in this order, as what was merged is found by its links. */
 export const SITE_TABLES = [
   ...['delivery_outcomes', 'duplicates', 'repeated_events', 'inventory'],
-  ...['person_links', 'person_splits', 'person_seen', 'event_rows'],
+  ...['person_links', 'person_splits', 'person_seen', 'cohort_members', 'event_rows'],
 ] as const;
 type SiteTable = (typeof SITE_TABLES)[number];
 

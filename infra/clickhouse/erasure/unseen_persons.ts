@@ -22,7 +22,7 @@ const noteOf = (siteId: string): string => `unseen.${siteId}`;
 
 /** When they were seen is forgotten behind their links: these would else be of people of whom nothing is known, and stay. */
 const TABLES = {
-  besides: ['person_splits', 'merged_persons'],
+  besides: ['person_splits', 'merged_persons', 'cohort_members'],
   links: ['person_links'],
   seen: ['person_seen'],
 } as const;
@@ -38,6 +38,8 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
       person_splits: (database: string) => `${DELETED.person_splits(database)} AND ${isOld}`,
       merged_persons: (database: string) =>
         `key IN (SELECT cityHash64(site_id, cityHash64(value)) FROM ${database}.erasing WHERE kind = 'person') AND ${isOld}`,
+      cohort_members: (database: string) =>
+        `${DELETED.cohort_members(database)} AND toUnixTimestamp(added_at) < ${seconds(seenBeforeMs)}`,
       person_links: (database: string) => `(${DELETED.person_links(database)}) AND ${isOld}`,
       person_seen: (database: string) =>
         `${DELETED.person_seen(database)} AND toUnixTimestamp(seen_at) < ${seconds(seenBeforeMs)}`,

@@ -1,15 +1,18 @@
 // SQL of what is computed over a row: fields, conditions and filters; then amounts as whole millionths.
+import { isInCohort } from '../cohorts/sql.ts';
 import { OUR_NAMES } from '../event_names.ts';
 import {
   type AddressPart,
+  type CohortField,
   type Column,
-  type Condition,
   DATE_PATTERN,
   dateMs,
   type Elements,
   type Field,
   type Filter,
+  isOnCohort,
   type PersonField,
+  type ValueCondition,
   type VisitField,
 } from '../filters.ts';
 import { hasSmallCountValues } from '../personal_fields.ts';
@@ -39,6 +42,7 @@ const TEXTS: Partial<Record<Column, (binder: Binder) => string>> = {
 export function textOf(field: Field, binder: Binder): string {
   if ('visit' in field) return textOfVisit(field, binder);
   if ('person' in field) return textOfPerson(field, binder);
+  if ('cohort' in field) return `if(${holdsOfCohort(field, binder)}, 'in', 'not_in')`;
   if ('column' in field) return binder.name(TEXTS[field.column]?.(binder) ?? `toString(${field.column})`);
   const text = textOfProperty(field.property, binder);
   return field.part === undefined ? text : binder.name(PARTS[field.part](text, binder));
@@ -111,14 +115,23 @@ function operandOf(field: Field, binder: Binder): Operand {
 export function conditionOf(filter: Filter, binder: Binder): string {
   if ('all' in filter) return allOf(filter.all.map((one) => conditionOf(one, binder)));
   if ('any' in filter) return `(${filter.any.map((one) => conditionOf(one, binder)).join(' OR ')})`;
+  if (isOnCohort(filter)) {
+    return `${filter.is === 'in' ? '' : 'NOT '}${holdsOfCohort(filter.field, binder)}`;
+  }
   const { field } = filter;
   if ('person' in field) return holdsOfPerson(field, filter, binder);
   if ('each' in field) return holdsOfElements(field, filter, binder);
   return holds(operandOf(field, binder), filter, binder);
 }
 
+/** Whether the person of an event is in a cohort. */
+function holdsOfCohort({ rule }: CohortField, binder: Binder): string {
+  if (rule === undefined) throw new Error('nobody has said who is in the cohort');
+  return isInCohort(rule, binder, { selects, conditionOf });
+}
+
 /** One element does, or, of a negated condition, none does. What is no array has no elements. */
-function holdsOfElements({ property, each }: Elements, condition: Condition, binder: Binder): string {
+function holdsOfElements({ property, each }: Elements, condition: ValueCondition, binder: Binder): string {
   const { negated, positive } = withoutNot(condition);
   const { json, path } = placeOf(property, binder);
   const text = jsonText(['element', ...each.map((part) => binder.bind(part, 'String'))]);
@@ -133,7 +146,7 @@ function holdsOfElements({ property, each }: Elements, condition: Condition, bin
  * Of whom the events since the time that is asked about tell the last text, no earlier event is looked at; where they tell that
  * of everybody, as of a field that all events have, none is read.
  */
-function holdsOfPerson({ person, seen, among }: PersonField, condition: Condition, binder: Binder): string {
+function holdsOfPerson({ person, seen, among }: PersonField, condition: ValueCondition, binder: Binder): string {
   if (among === undefined) throw new Error('nobody has said whose events tell the values of persons');
   const inside = binder.inside();
   const site = binder.bind(among.siteId, 'String');
@@ -202,16 +215,19 @@ const NEGATED = {
   not_containing: 'containing',
   not_matching: 'matching',
   not_set: 'set',
-} as const satisfies Partial<Record<Condition['is'], Condition['is']>>;
+} as const satisfies Partial<Record<ValueCondition['is'], ValueCondition['is']>>;
 
 /** The condition without its negation, and whether it was negated. */
-function withoutNot(condition: Condition): { negated: boolean; positive: Condition } {
+function withoutNot(condition: ValueCondition): { negated: boolean; positive: ValueCondition } {
   if (!(condition.is in NEGATED)) return { negated: false, positive: condition };
-  return { negated: true, positive: { ...condition, is: NEGATED[condition.is as keyof typeof NEGATED] } as Condition };
+  return {
+    negated: true,
+    positive: { ...condition, is: NEGATED[condition.is as keyof typeof NEGATED] } as ValueCondition,
+  };
 }
 
 /** The SQL of a condition on an operand, never NULL. */
-function holds(operand: Operand, condition: Condition, binder: Binder): string {
+function holds(operand: Operand, condition: ValueCondition, binder: Binder): string {
   switch (condition.is) {
     case 'not_equal':
     case 'not_containing':
@@ -257,7 +273,7 @@ function equalsAny({ text, number }: Operand, values: readonly (string | number 
   return `(${parts.join(' OR ')})`;
 }
 
-type PartCondition = Extract<Condition, { ignore_case?: boolean }>;
+type PartCondition = Extract<ValueCondition, { ignore_case?: boolean }>;
 
 /** In capitals ß is SS, and the sigma inside of a word is that at its end; in small letters neither would be found. */
 function hasPart(text: string, { is, to, ignore_case: ignoreCase }: PartCondition, binder: Binder): string {

@@ -1,6 +1,14 @@
 // Routes of analytics queries: one for each kind of question, as questions.ts lists them, and one for SQL.
 
 import { type Static, type TObject, type TSchema, Type } from 'typebox';
+import {
+  allCohorts,
+  cohortProblems,
+  cohortsRead,
+  namesList,
+  spanOfBoth,
+  withCohorts,
+} from '#pipelines/analytics/cohorts/cohort.ts';
 import { withEveryName } from '#pipelines/analytics/event_names.ts';
 import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
 import {
@@ -15,7 +23,9 @@ import { type Question, queryProblems } from '#pipelines/analytics/question.ts';
 import { QUESTIONS } from '#pipelines/analytics/questions.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import { calendarOf } from '#pipelines/settings/calendar.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
+import { cohortsOf } from '../cohorts/routes.ts';
 import {
   type Input,
   inSite,
@@ -46,11 +56,18 @@ const MIN_PERSONS = 5;
 
 const queryParams = closed({ site_id: idField('The site') });
 
+/** Whether a question singles people out: by itself, by conditions of its cohorts, or as these are lists of named people. */
+function singlesOut(question: unknown, view: SettingsView, siteId: string): boolean {
+  const { cohorts } = allCohorts(question, cohortsOf(view, siteId));
+  return namesPersons([question, [...cohorts.values()]]) || namesList(cohorts.values());
+}
+
 /** Figures or events of many; of one person where the question names what singles one out. */
 const ofPersons = (permission: Permission): Needs => ({
   ...inSite(permission),
   ...(permission === 'query.persons' ? {} : { others: ['query.persons'] }),
-  choose: ({ body }) => (namesPersons(body) ? 'query.persons' : permission),
+  choose: ({ params, body }, view) =>
+    singlesOut(body, view, (params as Static<typeof queryParams>).site_id) ? 'query.persons' : permission,
 });
 
 const operationOf = (kind: string): string => `query${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
@@ -70,7 +87,7 @@ function queryRoute(question: Question) {
       description: 'The answer',
       otherwise: OTHER_FORMATS,
     },
-    errors: ['site_unknown', 'query_pattern_invalid'],
+    errors: ['site_unknown', 'cohort_unknown', 'query_pattern_invalid'],
     prepare: (input, context) => requestOf(question, input, context),
   });
 }
@@ -85,21 +102,26 @@ function requestOf(question: Question, input: Input, context: RequestContext): P
   // A question that names none is in the currency of the site.
   const inCurrency = question.kind === 'revenue' ? { currency: site.currency ?? '', ...keyed } : keyed;
   const query = withCalendar(inCurrency, calendarOf(site));
-  const problems = queryProblems(question, query);
+  const find = cohortsOf(context.view, siteId);
+  const { cohorts, unknown } = allCohorts(query, find);
+  if (unknown !== null) return refused('cohort_unknown');
+  const problems = [...queryProblems(question, query), ...cohortProblems(query, cohorts.values())];
   if (problems.length > 0) return refused('settings_invalid', problems);
   const { kind, permission, suppressesSmallCounts = false } = question;
   const isCut = suppressesSmallCounts && !context.may('query.persons', { site: siteId });
   const minPersons = isCut ? MIN_PERSONS : 1;
   const reads = question.reads === undefined ? timeRead(query) : question.reads(query);
   const since = question.reads === undefined ? queriedSince(query) : (reads?.from ?? 0);
-  const whole = withPersonsOf(withEveryName(query), siteId, since);
+  const whole = withCohorts(withPersonsOf(withEveryName(query), siteId, since), {
+    ...{ siteId, calendar: calendarOf(site), nowMs, find },
+  });
   return {
     kind: 'query',
     siteId,
     about: kind,
     isShared: permission === undefined,
-    ofPersons: permission !== undefined || namesPersons(query) || (suppressesSmallCounts && !isCut),
-    reads,
+    ofPersons: permission !== undefined || singlesOut(query, context.view, siteId) || (suppressesSmallCounts && !isCut),
+    reads: reads === null ? cohortsRead(whole) : spanOfBoth(reads, cohortsRead(whole)),
     asked: { ...query, fresh: undefined, ...(isCut ? { minPersons } : {}) },
     statement: question.statement(siteId, whole, minPersons, nowMs),
     cacheTtlMs: cacheTtlMs(query, nowMs),

@@ -199,7 +199,14 @@ export const savedAnswerRoutes = resource('Queries', [
       description: 'What the path of its `query` answers',
       otherwise: OTHER_FORMATS,
     },
-    errors: ['site_unknown', 'question_unknown', 'query_pattern_invalid', 'sql_refused', 'sql_not_set_up'],
+    errors: [
+      'site_unknown',
+      'question_unknown',
+      'cohort_unknown',
+      'query_pattern_invalid',
+      'sql_refused',
+      'sql_not_set_up',
+    ],
     prepare({ params: { site_id: siteId, id }, query }, world) {
       const { table } = world.view;
       if (table.site(siteId) === undefined) return refused('site_unknown');

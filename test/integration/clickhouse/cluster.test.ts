@@ -51,6 +51,7 @@ test('each table is replicated on each shard under the window of its tokens, and
     'erasing',
     'person_seen',
     'currency_rates',
+    'cohort_members',
   ]);
   for (const [index, name] of names.entries()) {
     expect(replicated[index]).toMatch(/ replicated_deduplication_window = \d+/);
@@ -105,8 +106,8 @@ test('without replicas the tables are plain ones, and nothing is said to a clust
   const statements = clusterStatements(url, shards);
   expect(statements.filter((statement) => /ON CLUSTER|Replicated|\{shard\}/.test(statement))).toEqual([]);
   const tables = (of: string): string[] => statements.filter((statement) => statement.includes(of));
-  expect(tables('_local\n(')).toHaveLength(14);
-  expect(tables("ENGINE = Distributed('main', 'svc', '")).toHaveLength(14);
+  expect(tables('_local\n(')).toHaveLength(15);
+  expect(tables("ENGINE = Distributed('main', 'svc', '")).toHaveLength(15);
   expect(tables('_local\n(').every((statement) => / non_replicated_deduplication_window = \d+/.test(statement))).toBe(
     true,
   );

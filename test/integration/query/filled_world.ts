@@ -1,7 +1,9 @@
+import { createCohortLists } from '#infra/clickhouse/cohort_members.ts';
 import { createRateStore } from '#infra/clickhouse/currency_rates.ts';
 import { checkDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import { tellServers } from '../clickhouse/warehouse_world.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
+import { COHORTS, listedMembers } from './reference/cohorts.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
 import { RATES } from './reference/revenue.ts';
 import { makeUnevenWorld, makeWorld } from './reference/worlds.ts';
@@ -22,6 +24,13 @@ export function useFilledWorld(): (from: WorldSeed) => Promise<{ world: QueryWor
     if (looked > 0) await checkDuplicates(world.database.warehouse, world.database.cluster);
     await world.store(blocks.slice(looked));
     await world.link(links);
+    for (const body of COHORTS) await world.control.call('POST', 'sites/shop/cohorts', { body });
+    const listed = world.control.journal
+      .view()
+      .table.cohorts('shop')
+      .find(({ id }) => id === 'listed');
+    const lists = createCohortLists(world.database.warehouse, world.database.cluster);
+    await lists.add('shop', listed?.list ?? '', listedMembers(ledger, links));
     await createRateStore(world.database.warehouse).write('EUR', RATES);
     return { world, ledger };
   };

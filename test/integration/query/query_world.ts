@@ -1,4 +1,5 @@
 import { insertBlock } from '#infra/clickhouse/client.ts';
+import { createCohortLists } from '#infra/clickhouse/cohort_members.ts';
 import { createParquetWriter } from '#infra/clickhouse/parquet.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/queries/select_rows.ts';
@@ -41,6 +42,8 @@ export function useQueryWorld(): () => Promise<QueryWorld> {
           throw error;
         }),
       createParquetWriter(database.warehouse),
+      undefined,
+      createCohortLists(database.warehouse, database.cluster),
     );
     await service.call('POST', 'accounts', { body: { account_id: 'acme', monthly_allowance: 1000 } });
     await service.call('POST', 'sites', { body: { site_id: 'shop', account_id: 'acme' } });

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { type AlertFacts, applyChanges } from '#infra/alerts/alert_topic.ts';
 import type { AnalystUser } from '#infra/clickhouse/analysts/analyst_users.ts';
+import type { CohortLists } from '#infra/clickhouse/cohort_members.ts';
 import type { RateStore } from '#infra/clickhouse/currency_rates.ts';
 import type { WriteParquet } from '#infra/clickhouse/parquet.ts';
 import type { RunningQuery } from '#infra/clickhouse/queries/running_queries.ts';
@@ -177,6 +178,7 @@ export async function control(
   asks?: RunQuery,
   writeParquet?: WriteParquet,
   askSql?: RunSql,
+  cohortLists: CohortLists = memoryCohortLists(),
 ): Promise<Control> {
   let randomness = 0;
   const clock = { nowMs: NOW_MS };
@@ -236,6 +238,7 @@ export async function control(
       ),
     ),
     rates: memoryRates(),
+    cohortLists,
     running: {
       list: async () => running,
       async cancel(id) {
@@ -424,6 +427,24 @@ const crm: Adapter = {
   request: unused,
   classify: unused,
 };
+
+function memoryCohortLists(): CohortLists {
+  const lists = new Map<string, Set<string>>();
+  const listOf = (siteId: string, list: string): Set<string> => lists.get(`${siteId}/${list}`) ?? new Set();
+  return {
+    async add(siteId, list, members) {
+      const texts = members.map(({ kind, value }) => `${kind} ${value}`);
+      lists.set(`${siteId}/${list}`, new Set([...listOf(siteId, list), ...texts]));
+    },
+    count: async (siteId, list) => listOf(siteId, list).size,
+    async forget(siteId, cohort, live) {
+      for (const name of lists.keys()) {
+        const list = name.slice(siteId.length + 1);
+        if (name.startsWith(`${siteId}/${cohort}.`) && !live.includes(list)) lists.delete(name);
+      }
+    },
+  };
+}
 
 function memoryRates(): RateStore {
   let base: string | null = null;

@@ -20,6 +20,8 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['installation', OPERATORS, 'listStages getRates loadRates clearRates'],
   ['site', EVERY, 'getSite getTagHealth getDomain listEventDefinitions getEventDefinition'],
   ['site', EVERY, 'listSurveys getSurvey listPromos getPromo listForms getForm'],
+  ['site', EVERY, 'listCohorts getCohort queryCohorts'],
+  ['site', ANALYSTS, 'createCohort replaceCohort deleteCohort addCohortMembers emptyCohort queryMembers'],
   ['site', EVERY, 'listQuestions getQuestion listBoards getBoard answerQuestion'],
   [
     'site',

@@ -91,6 +91,7 @@ export const COLUMN_FIELDS: readonly OwnField[] = (Object.keys(COLUMN_LABELS) as
 
 export function fieldLabel(field: FilteredField): string {
   if ('person' in field) return `${fieldLabel(field.person)}, the person's ${field.seen}`;
+  if ('cohort' in field) return `Cohort ${field.cohort}`;
   if ('column' in field) return COLUMN_LABELS[field.column] ?? String(field.column);
   if ('visit' in field) return VISIT_LABELS[field.visit] ?? String(field.visit);
   const path = field.property.join('.');
@@ -128,6 +129,8 @@ export const OPERATORS: readonly {
   label: string;
   takes: 'texts' | 'text' | 'number' | 'date' | 'nothing';
 }[] = [
+  { is: 'in', label: 'has the person', takes: 'nothing' },
+  { is: 'not_in', label: 'does not have the person', takes: 'nothing' },
   { is: 'equal', label: 'is', takes: 'texts' },
   { is: 'not_equal', label: 'is not', takes: 'texts' },
   { is: 'containing', label: 'contains', takes: 'text' },
@@ -147,6 +150,18 @@ export const OPERATORS: readonly {
   { is: 'at_or_after', label: 'is at or after', takes: 'date' },
   { is: 'at_or_before', label: 'is at or before', takes: 'date' },
 ];
+
+const ON_COHORTS: ReadonlySet<Condition['is']> = new Set(['in', 'not_in']);
+
+/** Those that a condition on a field may have. */
+export const operatorsOf = (field: FilteredField): (typeof OPERATORS)[number][] =>
+  OPERATORS.filter(({ is }) => ON_COHORTS.has(is) === 'cohort' in field);
+
+/** A condition on another field: whether a person is in a cohort, or compared as before where that can be. */
+export function ofField(condition: ConditionDraft, field: FilteredField): ConditionDraft {
+  if ('cohort' in field) return { field, is: 'cohort' in condition.field ? condition.is : 'in' };
+  return 'cohort' in condition.field ? { field, is: 'equal', to: [] } : { ...condition, field };
+}
 
 /** What a condition is compared with. */
 export const takenBy = (is: Condition['is']): (typeof OPERATORS)[number]['takes'] =>
@@ -206,12 +221,13 @@ export const filtersIn = (value: unknown): FilterDraft[] =>
 
 /** Whether something out of an address can be shown as a field. */
 export function isField(value: unknown): value is FilteredField {
-  const { column, property, person, each, visit } = objectIn(value);
+  const { column, property, person, each, visit, cohort } = objectIn(value);
   if (person !== undefined) return isField(person);
   const isPath = (path: unknown): boolean => Array.isArray(path) && path.every((part) => typeof part === 'string');
   return (
     typeof column === 'string' ||
     typeof visit === 'string' ||
+    typeof cohort === 'string' ||
     (isPath(property) && (each === undefined || isPath(each)))
   );
 }

@@ -81,7 +81,7 @@ function ConditionRow({ name, condition, events, onCondition }: ConditionRowProp
         value={key}
         placeholder="Choose a property"
         options={isKnown ? fields : [{ value: key, label: conditions.fieldLabel(field) }, ...fields]}
-        onValue={(text) => onCondition({ ...condition, field: conditions.fieldNamed(text) })}
+        onValue={(text) => onCondition(conditions.ofField(condition, conditions.fieldNamed(text)))}
       />
       <select
         class="select"
@@ -91,7 +91,7 @@ function ConditionRow({ name, condition, events, onCondition }: ConditionRowProp
           onCondition(compared(condition, event.currentTarget.value as conditions.ConditionDraft['is']))
         }
       >
-        {conditions.OPERATORS.map((operator) => (
+        {conditions.operatorsOf(field).map((operator) => (
           <option key={operator.is} value={operator.is}>
             {operator.label}
           </option>

@@ -58,6 +58,8 @@ const PAGES: Readonly<Record<QuestionKind, string | null>> = {
   promo: null,
   form: null,
   actors: null,
+  cohorts: null,
+  members: null,
   sql: null,
 };
 

@@ -3,8 +3,9 @@ import { useContext, useMemo } from 'preact/hooks';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { OwnField } from '#pipelines/analytics/filters.ts';
 import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
-import { type ApiResult, ask } from '../api/request.ts';
-import { useQuery } from '../api/use_answer.ts';
+import type { CohortItem } from '#services/control_api/cohorts.ts';
+import { type ApiResult, ask, sitePath } from '../api/request.ts';
+import { useList, useQuery } from '../api/use_answer.ts';
 import { mayAt } from '../session.ts';
 import type { Choice } from '../ui/combobox.tsx';
 import * as conditions from './conditions.ts';
@@ -51,6 +52,7 @@ export function useSiteNames(siteId: string): SiteNames {
     const question = { received_after: namesRange(Date.now()).from, limit: LOOKED_MAX };
     return mayRead ? ask(siteId, 'live', question, signal) : Promise.resolve(NOTHING);
   });
+  const cohorts = useList<CohortItem>(sitePath(siteId, 'cohorts'));
   return useMemo(() => {
     const events = (counted.value?.values ?? []).map(({ value }) => ({ value }));
     const listed = newest.value?.events ?? [];
@@ -71,9 +73,13 @@ export function useSiteNames(siteId: string): SiteNames {
         offered({ person, seen }, `Person's ${seen} value`),
       ),
     );
-    const fields = [...visits, ...offer('Event fields', columns), ...offer('Properties', properties), ...ofPersons];
+    const ofCohorts = (cohorts.value?.items ?? [])
+      .filter(({ conditions: some }) => mayNamePersons || (some !== undefined && !namesPersons(some)))
+      .map(({ id, name }) => ({ ...offered({ cohort: id }, 'Cohorts'), label: name }));
+    const others = [...ofCohorts, ...ofPersons];
+    const fields = [...visits, ...offer('Event fields', columns), ...offer('Properties', properties), ...others];
     return { siteId, events, fields };
-  }, [siteId, counted.value, newest.value, mayNamePersons]);
+  }, [siteId, counted.value, newest.value, cohorts.value, mayNamePersons]);
 }
 
 const NOTHING: ApiResult<Listing> = { ok: true, value: { events: [] }, version: null };
@@ -89,7 +95,8 @@ export function useFieldValues(
 ): readonly Offered[] {
   const { siteId } = useNames();
   const own = field !== null && 'person' in field ? field.person : field;
-  const isPlain = own !== null && !('each' in own) && !('property' in own && own.property.length === 0);
+  const isPlain =
+    own !== null && !('each' in own) && !('cohort' in own) && !('property' in own && own.property.length === 0);
   const plain = isPlain && (mayAt('query.persons', siteId) || !namesPersons(own)) ? own : null;
   const names = (events ?? []).filter((name) => name !== '');
   const asked = useQuery(`${siteId} ${JSON.stringify([plain, names])}`, async (signal) => {

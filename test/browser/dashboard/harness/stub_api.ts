@@ -49,6 +49,7 @@ export function startStubApi(): StubApi {
   return api
     .on('GET', '/v1/session', { id: 'ana', name: 'Ana Lopes', kind: 'user', grants: [EVERYTHING] })
     .on('GET', '/v1/session/oidc', { items: [] })
+    .on('GET', /\/cohorts$/, { items: [], next: null })
     .on('DELETE', '/v1/session', { status: 200, body: {} })
     .on('GET', '/v1/admin/sites', { items: [siteOf('shop', 'Corner shop'), siteOf('blog', 'blog')], next: null });
 }

@@ -53,6 +53,11 @@ export const CONDITIONS: readonly [Condition, ...Condition[]] = [
   { field: { visit: 'landing_page' }, is: 'not_containing', to: 'mug' },
   { field: { person: { visit: 'campaign' }, seen: 'last' }, is: 'equal', to: ['spring'] },
   { field: { person: { property: ['since'] }, seen: 'last' }, is: 'before', to: '2026-09-10T10:00Z' },
+  { field: { cohort: 'listed' }, is: 'in' },
+  { field: { cohort: 'buyers' }, is: 'not_in' },
+  { field: { cohort: 'quiet' }, is: 'in' },
+  { field: { cohort: 'mixed' }, is: 'not_in' },
+  { field: { cohort: 'deep' }, is: 'in' },
 ];
 
 /** A condition, or now and then a group of some, in which there may be others. */

@@ -28,6 +28,7 @@ export const FIELDS: readonly [Field, ...Field[]] = [
   { visit: 'device_type' },
   { person: { visit: 'source' }, seen: 'first' },
   { person: { property: ['utm', 'campaign'] }, seen: 'last' },
+  { cohort: 'buyers' },
 ];
 
 export function maybe<T>(random: Random, probability: number, make: () => T): T | undefined {

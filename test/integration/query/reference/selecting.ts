@@ -1,7 +1,15 @@
-import type { Condition, Field, Filter, PersonField, VisitField } from '#pipelines/analytics/filters.ts';
+import {
+  type Field,
+  type Filter,
+  isOnCohort,
+  type PersonField,
+  type ValueCondition,
+  type VisitField,
+} from '#pipelines/analytics/filters.ts';
 import { queriedSince, withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
 import type { Selection } from '#pipelines/analytics/question.ts';
 import { dayOf } from './calendar.ts';
+import { COHORTS, isListed } from './cohorts.ts';
 import { type Deed, inOrder, type Ledger } from './reference_ledger.ts';
 import { ownVisitText, type Visit, visitsByHand, visitText } from './visit_cuts.ts';
 import { deviceOf } from './worlds.ts';
@@ -35,6 +43,7 @@ const ELEMENTS: Record<string, (deed: Deed) => string[]> = {
 export function textOf(field: Field, deed: Deed): string {
   if ('visit' in field) return textOfVisit(field, deed);
   if ('person' in field) return textOfPerson(field, deed);
+  if ('cohort' in field) return isInCohort(field.cohort, deed) ? 'in' : 'not_in';
   const read = 'column' in field ? COLUMNS[field.column] : PROPERTIES[field.property.join('.')];
   if (read === undefined) throw new Error('the reference does not know this field');
   return read(deed);
@@ -70,27 +79,43 @@ function textOfPerson({ person, seen, among }: PersonField, deed: Deed): string 
   return (seen === 'first' ? found[0] : found.at(-1)) ?? '';
 }
 
+/** By all that the person did, whatever time is asked about. */
+function isInCohort(id: string, { person, life }: Pick<Deed, 'person' | 'life'>): boolean {
+  const { conditions, match = 'all' } = COHORTS.find((one) => one.id === id) ?? {};
+  if (conditions === undefined) return isListed(person);
+  const [any] = life;
+  const isSo = conditions.map((one) => {
+    if (!('did' in one)) return any !== undefined && passes(one, any);
+    const { did, is = 'at_least', times = 1, since = '1970-01-01', until = '2099-12-31' } = one;
+    const on = (deed: Deed): string => new Date(deed.at).toISOString().slice(0, 10);
+    const { length } = life.filter((deed) => on(deed) >= since && on(deed) <= until && isSelected(did, deed));
+    return is === 'exactly' ? length === times : is === 'at_most' ? length <= times : length >= times;
+  });
+  return match === 'all' ? !isSo.includes(false) : isSo.includes(true);
+}
+
 function passes(filter: Filter, deed: Deed): boolean {
   if ('all' in filter) return filter.all.every((one) => passes(one, deed));
   if ('any' in filter) return filter.any.some((one) => passes(one, deed));
+  if (isOnCohort(filter)) return textOf(filter.field, deed) === filter.is;
   if (filter.is.startsWith('not_')) {
     return !passes(withoutNot(filter), deed);
   }
   return textsOf(filter.field, deed).some((text) => compares(filter, text));
 }
 
-const withoutNot = (condition: Condition): Condition =>
-  ({ ...condition, is: condition.is.slice('not_'.length) }) as Condition;
+const withoutNot = (condition: ValueCondition): ValueCondition =>
+  ({ ...condition, is: condition.is.slice('not_'.length) }) as ValueCondition;
 
 /** The texts of which one has to do. */
-function textsOf(field: Condition['field'], deed: Deed): string[] {
+function textsOf(field: ValueCondition['field'], deed: Deed): string[] {
   if (!('each' in field)) return [textOf(field, deed)];
   const read = ELEMENTS[`${field.property.join('.')}.${field.each.join('.')}`];
   if (read === undefined) throw new Error('the reference does not know these elements');
   return read(deed);
 }
 
-function compares(condition: Condition, text: string): boolean {
+function compares(condition: ValueCondition, text: string): boolean {
   const number = text === '' ? Number.NaN : Number(text);
   switch (condition.is) {
     case 'set':

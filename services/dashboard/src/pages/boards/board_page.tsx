@@ -169,6 +169,8 @@ const VIEWS: { readonly [Kind in keyof Questions]: ComponentType<AnswerViewProps
   promo: null,
   form: null,
   actors: null,
+  cohorts: null,
+  members: null,
 };
 
 interface SavedAnswerProps {

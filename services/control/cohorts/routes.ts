@@ -1,0 +1,236 @@
+// Cohorts of a site: their settings, and the members of those that are lists.
+
+import type { Static } from 'typebox';
+import type { CohortMember } from '#infra/clickhouse/cohort_members.ts';
+import {
+  type CohortCondition,
+  type CohortDefinition,
+  cohortsNamed,
+  definitionProblems,
+  depthOf,
+  depthProblems,
+  type FindCohort,
+  type StoredCohort,
+} from '#pipelines/analytics/cohorts/cohort.ts';
+import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
+import { withPhoneHmacs } from '#pipelines/analytics/query_rewrites.ts';
+import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { type Problem, unless } from '#pipelines/settings/problems.ts';
+import { randomBase62 } from '#pipelines/settings/secrets.ts';
+import { cohortKey } from '#pipelines/settings/table.ts';
+import type { CohortSetting, Site } from '#schemas/setting.ts';
+import * as api from '#services/control_api/cohorts.ts';
+import { savedParams } from '#services/control_api/queries.ts';
+import { metaOf } from '../changes.ts';
+import { definitionRoutes } from '../definition_routes.ts';
+import {
+  type ControlServices,
+  doneWith,
+  type GatheredAnswer,
+  type Input,
+  inSite,
+  type Refused,
+  type RequestContext,
+  type Route,
+  refused,
+  refusedFor,
+  resource,
+  route,
+} from '../route.ts';
+
+const TAG = 'Cohorts';
+const COHORTS_MAX = 200;
+/** Every process reads the settings at its start. */
+const DEFINITION_CHARACTERS_MAX = 16_384;
+const LIST_CHARACTERS = 20;
+
+const definitionOf = ({ definition }: CohortSetting): CohortDefinition => JSON.parse(definition) as CohortDefinition;
+
+/** The cohorts of a site by their ids, as questions find them. */
+export function cohortsOf(view: SettingsView, siteId: string): FindCohort {
+  const items = new Map(view.table.cohorts(siteId).map((item) => [item.id, item]));
+  return (id) => {
+    const item = items.get(id);
+    return item && { definition: definitionOf(item), list: item.list };
+  };
+}
+
+/** Of the cohort and no other, be it one of the same id that is made later. */
+const newList = (id: string, { randomBytes }: Pick<RequestContext, 'randomBytes'>): string =>
+  `${id}.${randomBase62(LIST_CHARACTERS, randomBytes)}`;
+
+const viewOf = (view: SettingsView, item: CohortSetting): api.CohortItem => ({
+  ...(definitionOf(item) as api.CohortInput),
+  revision: item.version,
+  ...metaOf(view, cohortKey(item.site_id, item.id)),
+});
+
+const isNamedByOthers = (view: SettingsView, siteId: string, id: string): boolean =>
+  view.table.cohorts(siteId).some((item) => item.id !== id && cohortsNamed(definitionOf(item).conditions).includes(id));
+
+const settingRoutes = definitionRoutes<CohortSetting>({
+  tag: TAG,
+  path: 'cohorts',
+  kind: 'cohort',
+  called: 'cohort',
+  says: { create: 'Save a cohort', created: 'The cohort', remove: 'Remove a cohort, with its list' },
+  permissions: { read: 'query.aggregates', change: 'saved.change' },
+  input: api.cohortInput,
+  shape: api.cohortShape,
+  codes: { unknown: 'cohort_unknown', exists: 'cohort_exists', kept: 'cohort_in_use' },
+  max: COHORTS_MAX,
+  itemsOf: (view, siteId) => [...view.table.cohorts(siteId)],
+  keyOf: cohortKey,
+  viewOf,
+  read: (body) => ({ ok: true, definition: body as CohortDefinition }),
+  write({ site_id, id, version, definition: text }, _body, before, world) {
+    const definition = JSON.parse(text) as CohortDefinition;
+    // Settings are kept for long: no bare hash of a phone number is among them.
+    const keyed = definition.conditions?.map((one) => withKeyedPhones(one, site_id, world));
+    const list = keyed === undefined ? (before?.list ?? newList(id, world)) : null;
+    const cohort = { definition: { ...definition, ...(keyed && { conditions: keyed }) }, list };
+    const refusal = refusedFor(problemsOf(cohort, before, site_id, world));
+    if (refusal !== null) return refusal;
+    if (namesPersons(keyed) && !world.may('query.persons', { site: site_id })) return refused('permission_missing');
+    return { body: { cohort: { site_id, id, version, definition: JSON.stringify(cohort.definition), list } } };
+  },
+  isKept: isNamedByOthers,
+});
+
+function withKeyedPhones(one: CohortCondition, siteId: string, { phoneHmacs }: RequestContext): CohortCondition {
+  const hmacsOf = (sha256: string): readonly string[] => phoneHmacs(siteId, sha256);
+  if ('did' in one) return withPhoneHmacs(one, hmacsOf);
+  const [keyed = one] = withPhoneHmacs({ filters: [one] }, hmacsOf).filters;
+  return keyed;
+}
+
+function problemsOf(
+  cohort: StoredCohort,
+  before: CohortSetting | null,
+  siteId: string,
+  { view }: RequestContext,
+): Problem[] {
+  const { definition } = cohort;
+  const text = JSON.stringify(definition);
+  const isOther = before !== null && (before.list === null) !== (cohort.list === null);
+  const others = cohortsOf(view, siteId);
+  const problems = [
+    ...unless(!isOther, 'field_malformed', 'conditions', 'cannot take the place of a list, nor a list theirs'),
+    ...unless(text.length <= DEFINITION_CHARACTERS_MAX, 'too_large', 'cohort', 'is more than 16 KiB of JSON'),
+    ...unless(!holdsPersonalText(text), 'personal_text', 'cohort', 'holds an e-mail address or a phone number'),
+    ...definitionProblems(definition, others),
+  ];
+  if (problems.length > 0) return problems;
+  const find: FindCohort = (id) => (id === definition.id ? cohort : others(id));
+  const ids = [definition.id, ...view.table.cohorts(siteId).map(({ id }) => id)];
+  return depthProblems(Math.max(...ids.map((id) => depthOf(id, find))));
+}
+
+const listsOf = (view: SettingsView, siteId: string): string[] =>
+  view.table.cohorts(siteId).flatMap(({ list }) => list ?? []);
+
+/** Rows of a list that is no cohort's any more are deleted once that is written. */
+const forgetsList: Pick<Route, 'beside'> = {
+  async beside({ params }, { cohortLists }, { view, nowMs }) {
+    const { site_id, id } = params as Params;
+    await cohortLists.forget(site_id, id, listsOf(view, site_id), nowMs);
+    return {};
+  },
+};
+
+const withoutList = (one: Route): Route =>
+  one.method === 'DELETE' ? { ...one, ...forgetsList, errors: [...one.errors, 'query_unavailable'] } : one;
+
+type Params = Static<typeof savedParams>;
+
+const path = '/v1/admin/sites/{site_id}/cohorts/{id}/members';
+const ERRORS = ['site_unknown', 'cohort_unknown', 'cohort_no_list', 'query_unavailable'] as const;
+
+const memberRoutes = resource(TAG, [
+  route('POST', path, 'addCohortMembers', {
+    access: inSite('query.persons'),
+    summary: 'Add members to the list of a cohort, some at a time',
+    params: savedParams,
+    body: api.membersInput,
+    success: { status: 200, schema: api.membersAddedShape, description: 'What was taken' },
+    errors: [...ERRORS, 'limit_reached', 'settings_not_stored'],
+    gather: addMembers,
+  }),
+  route('DELETE', path, 'emptyCohort', {
+    access: inSite('query.persons'),
+    summary: 'Empty the list of a cohort, to fill it anew',
+    params: savedParams,
+    success: { status: 200, schema: api.cohortShape, description: 'The cohort' },
+    errors: ERRORS,
+    run({ params }, world) {
+      const known = listOf(params, world);
+      if ('kind' in known) return known;
+      const { item } = known;
+      const cohort = { ...item, version: item.version + 1, list: newList(item.id, world) };
+      return doneWith([{ body: { cohort } }], (view) => viewOf(view, cohort));
+    },
+    ...forgetsList,
+  }),
+]);
+
+export const cohortRoutes: Route[] = [...settingRoutes.map(withoutList), ...memberRoutes];
+
+interface FoundList {
+  site: Site;
+  item: CohortSetting;
+  list: string;
+}
+
+function listOf({ site_id, id }: Params, { view, may }: RequestContext): FoundList | Refused {
+  const site = view.table.site(site_id);
+  if (site === undefined) return refused('site_unknown');
+  const item = view.table.cohorts(site_id).find((one) => one.id === id);
+  if (item === undefined) return refused('cohort_unknown');
+  if (!may('saved.change', { site: site_id })) return refused('permission_missing');
+  return item.list === null ? refused('cohort_no_list') : { site, item, list: item.list };
+}
+
+/** A member as rows have it; empty where it is none, or of somebody who was erased. */
+function membersOf(
+  typed: api.MembersInput['members'][number],
+  site: Site,
+  { readSubject, isErasedPerson }: RequestContext,
+): CohortMember[] {
+  if (Object.keys(typed).length !== 1) return [];
+  const subject = readSubject(typed, site);
+  if (subject === null || subject.persons.some((person) => isErasedPerson(site.site_id, person))) return [];
+  const [person] = subject.persons;
+  if (typed.distinct_id === undefined && typed.person_id === undefined) {
+    return subject.identifiers.map(({ kind, value }) => ({ kind, value }));
+  }
+  return person === undefined ? [] : [{ kind: 'person', value: person }];
+}
+
+async function addMembers(
+  { params, body }: Input<Params, unknown, api.MembersInput>,
+  services: ControlServices,
+  before: RequestContext,
+): Promise<GatheredAnswer> {
+  const known = listOf(params, before);
+  if ('kind' in known) return known;
+  const read = body.members.map((typed) => membersOf(typed, known.site, before));
+  const refusedAt = read.flatMap((some, at) => (some.length === 0 ? [at] : []));
+  const members = read.flat();
+  const { count, add } = services.cohortLists;
+  const listed = await count(params.site_id, known.list);
+  if (listed + members.length > api.MEMBERS_MAX) return refused('limit_reached');
+  const world = await services.note(cohortKey(params.site_id, params.id), {
+    done: 'cohort.add',
+    members: members.length,
+  });
+  if ('kind' in world) return world;
+  await add(params.site_id, known.list, members);
+  const answer: api.MembersAdded = {
+    taken: read.length - refusedAt.length,
+    refused: refusedAt.length,
+    refused_at: refusedAt.slice(0, api.REFUSED_TOLD),
+    listed: await count(params.site_id, known.list),
+  };
+  return { kind: 'answered', body: answer };
+}

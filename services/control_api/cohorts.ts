@@ -1,0 +1,54 @@
+// Schemas of cohorts, and of what is added to their lists.
+
+import { type Static, Type } from 'typebox';
+import { conditionsFields } from '#pipelines/analytics/cohorts/cohort.ts';
+import { closed, countField, idField, type Meta, metaFields, nameField } from './fields.ts';
+import { subjectFields } from './persons.ts';
+
+const fields = {
+  id: idField('Its id, by which filters name it'),
+  name: nameField('What people call it'),
+  ...conditionsFields,
+};
+
+/** A cohort as it is written: by conditions, or without any as a list. */
+export const cohortInput = closed(fields, {
+  description: 'Without conditions it is a list, which members are added to',
+});
+export type CohortInput = Static<typeof cohortInput>;
+
+export const cohortShape = Type.Object({
+  ...fields,
+  revision: Type.Integer({ minimum: 1, description: 'Counts what it said so far' }),
+  ...metaFields,
+});
+export type CohortItem = Static<typeof cohortShape> & Meta;
+
+export const kindOf = ({ conditions }: Pick<CohortItem, 'conditions'>): 'conditions' | 'list' =>
+  conditions === undefined ? 'list' : 'conditions';
+
+/** Of one request, whose body has 1 MiB at the most. */
+export const ADDED_MAX = 10_000;
+/** Of one list. */
+export const MEMBERS_MAX = 100_000;
+/** Of what is not taken so many are told by their places. */
+export const REFUSED_TOLD = 100;
+
+export const membersInput = closed({
+  members: Type.Array(closed(subjectFields, { description: 'Exactly one of the fields' }), {
+    description: 'Hashed as events are, at once; addresses and numbers are not kept. A SHA-256 is taken too',
+    minItems: 1,
+    maxItems: ADDED_MAX,
+  }),
+});
+export type MembersInput = Static<typeof membersInput>;
+
+export const membersAddedShape = Type.Object({
+  taken: countField('Members that were added, or were there already'),
+  refused: countField('Members that are none that events could have, or of a person who was erased'),
+  refused_at: Type.Array(Type.Integer({ minimum: 0 }), {
+    description: `Places of the first ${REFUSED_TOLD} of them in the request, from 0`,
+  }),
+  listed: countField('Members that the list has now: of one person it may be several'),
+});
+export type MembersAdded = Static<typeof membersAddedShape>;
