@@ -18,6 +18,7 @@ import { definitionCommands } from './definitions.ts';
 import { destinationCommands } from './destinations.ts';
 import { doctorReport, type Section } from './doctor/doctor.ts';
 import { exportCommands } from './export.ts';
+import { historyCommand } from './import/history_commands.ts';
 import { importCommands } from './import/import_commands.ts';
 import { rateCommands, topicCommands } from './installation.ts';
 import { identityCommands, keyCommands } from './keys.ts';
@@ -50,6 +51,7 @@ export const COMMANDS: Commands = {
   ...definitionCommands,
   ...tagCommands,
   ...importCommands,
+  'import history [FILE...]': historyCommand,
   ...exportCommands,
   ...replayCommands,
   ...deadCommands,

@@ -16,9 +16,14 @@ test('the mapping file of the page can be read', () => {
 });
 
 test('the options of the page are those of the commands', () => {
-  const options = ['import run <FILE>', 'import watch <FOLDER>', 'export run', 'site create <SITE>'].flatMap(
-    (usage) => COMMANDS[usage]?.options ?? [],
-  );
+  const usages = [
+    'import run <FILE>',
+    'import watch <FOLDER>',
+    'import history [FILE...]',
+    'export run',
+    'site create <SITE>',
+  ];
+  const options = usages.flatMap((usage) => COMMANDS[usage]?.options ?? []);
   const known = new Set(options.map(({ long }) => long));
   const named = [...page('imports.md').matchAll(/--[a-z][a-z-]*/g)].map(([name]) => name);
   expect(named.filter((name) => !known.has(name))).toEqual([]);

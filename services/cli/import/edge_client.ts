@@ -93,12 +93,38 @@ export interface SendPorts {
   /** Told that a batch has to wait. */
   onWait(code: string, ms: number): void;
   attemptsMax: number;
+  /** Resolves when so many events may be sent; absent: whenever the edge takes them. */
+  pace?: (events: number) => Promise<void>;
 }
 
-/** Sends events until they are answered. @throws SendError where the edge refuses them, or does not take them for long */
-export async function sendEvents(events: readonly OutgoingEvent[], ports: SendPorts): Promise<Sent> {
-  const body = JSON.stringify({ events });
+/** Spreads events over time, so that the edge has room for others: `perSecond` of them at the most. */
+export function createPacer(
+  perSecond: number,
+  { nowMs, sleep }: { nowMs(): number; sleep(ms: number): Promise<void> },
+): (events: number) => Promise<void> {
+  let nextAtMs = 0;
+  return async (events) => {
+    const beganAtMs = nowMs();
+    const fromMs = Math.max(nextAtMs, beganAtMs);
+    nextAtMs = fromMs + (events / perSecond) * 1000;
+    if (fromMs > beganAtMs) await sleep(fromMs - beganAtMs);
+  };
+}
+
+/**
+ * Sends events until they are answered.
+ *
+ * @param isHistorical They are of the past.
+ * @throws SendError where the edge refuses them, or does not take them for long
+ */
+export async function sendEvents(
+  events: readonly OutgoingEvent[],
+  ports: SendPorts,
+  isHistorical = false,
+): Promise<Sent> {
+  const body = JSON.stringify(isHistorical ? { historical_migration: true, events } : { events });
   for (let attempts = 1; ; ) {
+    await ports.pace?.(events.length);
     const verdict = readAnswer(await ports.post(body), events.length);
     if (verdict.kind === 'sent') return verdict.sent;
     if (verdict.kind === 'refused') throw new SendError(verdict.code, `the edge refuses the events: ${verdict.code}`);

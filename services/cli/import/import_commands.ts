@@ -1,4 +1,4 @@
-// Commands that import sales from files: offline conversions of tills and back offices.
+// Commands that import sales from files: offline conversions of tills and back offices. `import history` is in a file of its own.
 
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -29,6 +29,7 @@ import {
 } from './import_file.ts';
 import {
   describeMapping,
+  type Mapping,
   NEGATIVES,
   readMappingFile,
   readPairs,
@@ -46,6 +47,12 @@ const SOURCE = 'physical_store';
 const EVERY_S = '10';
 /** Some minutes, pauses included. */
 const ATTEMPTS_MAX = 12;
+
+/** Where events are sent, and with what. */
+export const EDGE_OPTIONS = [
+  option('edge <URL>', 'Address of the edge (SVC_EDGE_URL, or what runs here)'),
+  option('key-file <FILE>', 'File with a server key of the site (SVC_SERVER_KEY)'),
+];
 
 const OPTIONS = [
   siteOption,
@@ -66,8 +73,7 @@ const OPTIONS = [
   option('separator <SIGN>', 'Separator of CSV: one character, or tab (by the header)'),
   option('encoding <ENCODING>', 'Encoding of CSV (utf-8)').choices([...ENCODINGS]),
   option('columns <NAMES>', 'Names of the columns of a file without header, separated by commas'),
-  option('edge <URL>', 'Address of the edge (SVC_EDGE_URL, or what runs here)'),
-  option('key-file <FILE>', 'File with a server key of the site (SVC_SERVER_KEY)'),
+  ...EDGE_OPTIONS,
 ];
 
 export const importCommands: Commands = {
@@ -144,13 +150,15 @@ function inboxOf(args: Arguments, { s3, watch }: Context) {
   return { folder, fetchNew: createBucketInbox(bucket, address.prefix, folder, watch.say) };
 }
 
+type SalesPlan = ImportPlan & { mapping: Mapping };
+
 /** What an import of a file is to do. @throws UsageError */
 async function planOf(
   path: string,
   wanted: WantedMapping,
   args: Arguments,
   { clickhouse }: Context,
-): Promise<ImportPlan> {
+): Promise<SalesPlan> {
   const { version, form } = await formOf(path, args, clickhouse);
   const zone = wanted.zone ?? form.zone;
   if (zone !== null && !isZone(zone)) throw new UsageError('zone_unknown', `there is no time zone ${zone}`);
@@ -201,9 +209,13 @@ async function formOf(path: string, args: Arguments, clickhouse: string | null) 
     columns: args.text('columns')?.split(',') ?? null,
     clickhouse,
   };
+  return openFile(path, async () => ({ version: await fileVersion(path), form: await readForm(path, wanted) }));
+}
+
+/** What is read of a file. @throws UsageError where there is none that can be read */
+export async function openFile<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
-    const version = await fileVersion(path);
-    return { version, form: await readForm(path, wanted) };
+    return await read();
   } catch (error) {
     if (!(error instanceof Error) || !('syscall' in error) || !('code' in error)) throw error;
     throw new UsageError('file_unreadable', `${path} cannot be read (${String(error.code)})`);
@@ -219,7 +231,8 @@ function isZone(zone: string): boolean {
   }
 }
 
-async function portsOf(args: Arguments, context: Context): Promise<ImportPorts> {
+/** What an import sends with. @throws UsageError */
+export async function portsOf(args: Arguments, context: Context): Promise<ImportPorts> {
   const { url, key } = edgeOf(args, context);
   await checkKey(key, args.required('site'), context);
   const { say, sleep } = context.watch;
@@ -273,7 +286,8 @@ async function checkKey(key: string, site: string, context: Context): Promise<vo
 const number = (count: number): string => count.toLocaleString('en-US');
 const failedIn = ({ failed }: Counts): number => Object.values(failed).reduce((sum, count) => sum + count, 0);
 
-function countLines(counts: Counts, accepted: string): string[] {
+/** What became of rows, in lines. */
+export function shownCounts(counts: Counts, accepted: string): string[] {
   const { rows, filtered, late, repeated, failed } = counts;
   const codes = Object.entries(failed).map(([code, count]) => `${code}=${count}`);
   return [
@@ -286,10 +300,11 @@ function countLines(counts: Counts, accepted: string): string[] {
   ];
 }
 
-function shownImport(path: string, { counts, errorsPath, finishedAt }: Imported): Outcome {
+/** What an import came to. */
+export function shownImport(path: string, { counts, errorsPath, finishedAt }: Imported): Outcome {
   const lines = [
     ...(finishedAt === null ? [] : [`${path} was imported at ${finishedAt}; --again sends it once more.`]),
-    `${path}: ${countLines(counts, 'accepted').join('\n')}`,
+    `${path}: ${shownCounts(counts, 'accepted').join('\n')}`,
     ...(errorsPath === null
       ? []
       : [`Rows with errors are in ${errorsPath}; corrected, it can be imported like any file.`]),
@@ -298,7 +313,7 @@ function shownImport(path: string, { counts, errorsPath, finishedAt }: Imported)
   return { ...done(lines, json), isPartial: failedIn(counts) > 0 };
 }
 
-function shownPreview({ path, form, mapping }: ImportPlan, { counts, events, failed }: Preview): Outcome {
+function shownPreview({ path, form, mapping }: SalesPlan, { counts, events, failed }: Preview): Outcome {
   const shown = events.map(maskedEvent);
   const lines = [
     'Mapping:',
@@ -310,7 +325,7 @@ function shownPreview({ path, form, mapping }: ImportPlan, { counts, events, fai
     ...(failed.length === 0
       ? []
       : ['First errors:', ...failed.map(({ line, code, reason }) => `  line ${line}: ${code}: ${reason}`), '']),
-    `${path}: ${countLines(counts, 'to send').join('\n')}`,
+    `${path}: ${shownCounts(counts, 'to send').join('\n')}`,
     'Nothing was sent.',
   ];
   return done(lines, { mapping, events: shown, errors: failed, counts });

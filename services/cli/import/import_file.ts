@@ -5,6 +5,7 @@ import { hash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 import { UsageError } from '../command.ts';
 import { BODY_BYTES_MAX, EVENTS_MAX, SendError, type SendPorts, type Sent, sendEvents } from './edge_client.ts';
+import { type HistoryFormat, historicalEvent } from './history_row.ts';
 import type { Mapping } from './mapping.ts';
 import { type Counts, type FailedRow, noCounts, openProgress, type Progress } from './progress.ts';
 import { digestFile, fileVersion, readRows, type SourceForm, type SourceRow } from './read_rows.ts';
@@ -16,8 +17,8 @@ import {
   eventId,
   type OutgoingEvent,
   ROW_PROBLEMS,
-  type RowContext,
   type RowKey,
+  type RowOutcome,
   rowEvent,
 } from './row_event.ts';
 
@@ -30,7 +31,8 @@ export interface ImportPlan {
   form: SourceForm;
   /** The program that reads Parquet; null: the embedded one. */
   clickhouse: string | null;
-  mapping: Mapping;
+  /** How rows of sales become events, or whose export of the past it is. */
+  mapping: Mapping | HistoryFormat;
   /** Where progress and errors are kept. */
   folder: string;
   /** A file that was imported whole is sent once more. */
@@ -57,6 +59,7 @@ const AT_ONCE = 4;
 const EVENT_BYTES_MAX = 64 * 1024;
 /** Of the body, for what stands around the events. */
 const ENVELOPE_BYTES = 64;
+const NO_CELLS: Cells = {};
 /** Of a file that is nearly all errors or repeats, a batch ends without its events. */
 const BATCH_ROWS_MAX = 2_000;
 const SAVED_EVERY_MS = 1_000;
@@ -71,26 +74,38 @@ type Judged =
   | { kind: 'repeated' }
   | { kind: 'failed'; code: string; reason: string };
 
+/** Reads rows as the plan says. */
+function createReader({ mapping, site }: ImportPlan, nowMs: number): (row: SourceRow, cells: Cells) => RowOutcome {
+  if (typeof mapping === 'string') return ({ raw }) => historicalEvent(raw, mapping, site);
+  const context = { site, mapping, offsets: createZoneOffsets(), nowMs };
+  return (_row, cells) => rowEvent(cells, context);
+}
+
 /** Decides on rows one after the other; which came before decides on numbers and repeats. */
-function createJudge(context: RowContext, seen: SeenRows): (row: SourceRow) => Judged {
+function createJudge(plan: ImportPlan, nowMs: number, seen: SeenRows): (row: SourceRow) => Judged {
+  const isHistory = typeof plan.mapping === 'string';
+  const read = createReader(plan, nowMs);
   const failed = (code: keyof typeof ROW_PROBLEMS, column: string | null): Judged => {
     const reason = column === null ? ROW_PROBLEMS[code] : `${column}: ${ROW_PROBLEMS[code]}`;
     return { kind: 'failed', code, reason };
   };
-  return ({ cells, problem, line }) => {
+  return (row) => {
+    const { cells, problem, line } = row;
     if (cells === null) return failed(problem ?? 'row_unreadable', null);
-    const outcome = rowEvent(cells, context);
+    const outcome = read(row, cells);
     if (!outcome.ok) return failed(outcome.problem, outcome.column);
-    const found = seen.note(outcome.key, cells, line);
+    // Of an event that another product has told twice, the first counts, whatever was added to it.
+    const found = seen.note(outcome.key, isHistory ? NO_CELLS : cells, line);
     if (found.kind === 'again') return { kind: 'repeated' };
     if (found.kind === 'other_contents') {
       const reason = `line ${found.line}: ${ROW_PROBLEMS.order_repeated}`;
       return { kind: 'failed', code: 'order_repeated', reason };
     }
-    const event = completeEvent(outcome.event, eventId(outcome.key, found.number));
+    const id = eventId(outcome.key, found.number);
+    const event = isHistory ? { uuid: id, ...outcome.event } : completeEvent(outcome.event, id);
     const bytes = Buffer.byteLength(JSON.stringify(event)) + 1;
     if (bytes > EVENT_BYTES_MAX) return failed('event_too_large', null);
-    return { kind: 'event', event, bytes, isLate: outcome.timeMs < context.nowMs - LATE_MS };
+    return { kind: 'event', event, bytes, isLate: !isHistory && outcome.timeMs < nowMs - LATE_MS };
   };
 }
 
@@ -119,10 +134,10 @@ const emptyBatch = (): Batch => ({
 });
 
 /** The batches of a file behind the rows that were done before. */
-async function* batchesOf(plan: ImportPlan, context: RowContext, rowsDone: number): AsyncGenerator<Batch> {
+async function* batchesOf(plan: ImportPlan, nowMs: number, rowsDone: number): AsyncGenerator<Batch> {
   const seen = openSeenRows();
   try {
-    const judge = createJudge(context, seen);
+    const judge = createJudge(plan, nowMs, seen);
     let batch = emptyBatch();
     let number = 0;
     for await (const rows of readRows(plan.path, plan.form, plan.clickhouse)) {
@@ -193,10 +208,14 @@ type Outcome = { ok: true; sent: Sent } | { ok: false; error: unknown };
 async function sendFile(plan: ImportPlan, progress: Progress, bytes: number, ports: ImportPorts): Promise<void> {
   const { counts } = progress;
   const startedAtMs = ports.nowMs();
-  const context = { site: plan.site, mapping: plan.mapping, offsets: createZoneOffsets(), nowMs: startedAtMs };
   if (counts.rows > 0) ports.say(`goes on behind row ${counts.rows.toLocaleString('en-US')}`);
   const whole = plan.form.parquet?.rows ?? bytes;
-  const report = createReport(ports, counts, { whole, isRows: plan.form.parquet !== null }, startedAtMs);
+  const report = createReport(
+    ports,
+    counts,
+    { whole, isRows: plan.form.parquet !== null, isPacked: plan.form.isPacked === true },
+    startedAtMs,
+  );
   const underWay: { batch: Batch; done: Promise<Outcome> }[] = [];
   let savedAtMs = startedAtMs;
 
@@ -214,9 +233,9 @@ async function sendFile(plan: ImportPlan, progress: Progress, bytes: number, por
   }
 
   try {
-    for await (const batch of batchesOf(plan, context, counts.rows)) {
+    for await (const batch of batchesOf(plan, startedAtMs, counts.rows)) {
       if (underWay.length === AT_ONCE) await settleFirst();
-      underWay.push({ batch, done: outcomeOf(send(batch, ports)) });
+      underWay.push({ batch, done: outcomeOf(send(batch, ports, typeof plan.mapping === 'string')) });
     }
     while (underWay.length > 0) await settleFirst();
     if ((await fileVersion(plan.path).catch(() => null)) !== plan.version) {
@@ -236,9 +255,9 @@ const outcomeOf = (sending: Promise<Sent>): Promise<Outcome> =>
     (error: unknown) => ({ ok: false, error }),
   );
 
-async function send({ events }: Batch, ports: SendPorts): Promise<Sent> {
+async function send({ events }: Batch, ports: SendPorts, isHistorical: boolean): Promise<Sent> {
   if (events.length === 0) return { accepted: 0, rejected: [], dropped: 0 };
-  const sent = await sendEvents(events, ports);
+  const sent = await sendEvents(events, ports, isHistorical);
   if (sent.dropped === 0) return sent;
   throw new SendError('allowance_exhausted', "the account's monthly event quota is used up: go on when there is room");
 }
@@ -261,7 +280,7 @@ async function settle(batch: Batch, sent: Sent, { counts, fail }: Progress): Pro
 function createReport(
   ports: ImportPorts,
   counts: Counts,
-  { whole, isRows }: { whole: number; isRows: boolean },
+  { whole, isRows, isPacked }: { whole: number; isRows: boolean; isPacked: boolean },
   startedAtMs: number,
 ): (batch: Batch) => void {
   let [saidAtMs, read, rows] = [startedAtMs, 0, 0];
@@ -277,9 +296,11 @@ function createReport(
     if (nowMs - saidAtMs < SAID_EVERY_MS) return;
     saidAtMs = nowMs;
     const rate = Math.round(rows / ((nowMs - startedAtMs) / 1000));
-    const percent = Math.min(99, Math.floor(((isRows ? rows : read) / whole) * 100));
+    // Of a packed file nobody knows how much there is of it.
+    const percent = isPacked ? null : Math.min(99, Math.floor(((isRows ? rows : read) / whole) * 100));
     const failed = Object.values(counts.failed).reduce((sum, count) => sum + count, 0);
-    const figures = [`${percent} % of this run`, `${counts.rows} rows`, `${rate} a second`, `${failed} with errors`];
+    const share = percent === null ? [] : [`${percent} % of this run`];
+    const figures = [...share, `${counts.rows} rows`, `${rate} a second`, `${failed} with errors`];
     ports.say(figures.join(', '));
   };
 }
@@ -296,10 +317,9 @@ const ERRORS_SHOWN = 10;
 
 /** Reads a file whole and sends nothing. */
 export async function previewFile(plan: ImportPlan, nowMs: number): Promise<Preview> {
-  const context = { site: plan.site, mapping: plan.mapping, offsets: createZoneOffsets(), nowMs };
   const preview: Preview = { counts: noCounts(), events: [], failed: [] };
   const { counts, events, failed } = preview;
-  for await (const batch of batchesOf(plan, context, 0)) {
+  for await (const batch of batchesOf(plan, nowMs, 0)) {
     counts.rows += batch.rows;
     counts.repeated += batch.repeated;
     counts.late += batch.late.size;

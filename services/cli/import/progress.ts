@@ -53,12 +53,14 @@ export interface Progress {
 
 /** The files that an import of a path keeps in a folder. */
 export function importPaths(path: string, folder: string = dirname(path)): { progress: string; errors: string } {
-  const name = basename(path);
+  const whole = basename(path);
+  // Of a packed file they are not packed.
+  const name = whole.replace(/\.gz$/i, '');
   const kind = extname(name);
   // Rows of Parquet are written as the JSON that they were read as.
   const errorsKind = kind.toLowerCase() === '.parquet' ? '.ndjson' : kind;
   return {
-    progress: join(folder, `${name}.progress.json`),
+    progress: join(folder, `${whole}.progress.json`),
     errors: join(folder, `${name.slice(0, name.length - kind.length)}.errors${errorsKind}`),
   };
 }

@@ -2,7 +2,9 @@
 
 import { createHash } from 'node:crypto';
 import { open, stat } from 'node:fs/promises';
+import { pipeline, type Readable } from 'node:stream';
 import { TextDecoder } from 'node:util';
+import { createGunzip } from 'node:zlib';
 import { UsageError } from '../command.ts';
 import { type JsonReviver, objectIn } from '../read.ts';
 import { firstLine, nextRecord, RECORD_BYTES_MAX, separatorOf, splitFields } from './csv.ts';
@@ -40,6 +42,8 @@ export interface SourceForm {
   offset: number;
   line: number;
   parquet: ParquetForm | null;
+  /** With gzip; absent: it is not. */
+  isPacked?: boolean;
 }
 
 /** What was said of a file's form; null: its name and its beginning tell. */
@@ -103,6 +107,9 @@ const OTHER_KINDS = [
   ['format_unknown', [0x1f, 0x8b], 'is compressed: unpack it first'],
 ] as const;
 
+const OTHER_KIND_BYTES = 4;
+const GZIP = [0x1f, 0x8b];
+
 /** Reads a file's beginning. @throws UsageError where its form cannot be told */
 export async function readForm(path: string, wanted: WantedForm): Promise<SourceForm> {
   const file = await open(path);
@@ -115,6 +122,21 @@ export async function readForm(path: string, wanted: WantedForm): Promise<Source
     if (format === 'parquet') return await parquetForm(path, wanted);
     const isWhole = bytesRead < HEAD_BYTES;
     return format === 'csv' ? csvForm(path, bytes, isWhole, wanted) : jsonForm(bytes, isWhole, wanted);
+  } finally {
+    await file.close();
+  }
+}
+
+/** The form of a file of newline-delimited JSON, packed with gzip or not. @throws UsageError for another kind of file */
+export async function readLinesForm(path: string): Promise<SourceForm> {
+  const file = await open(path);
+  try {
+    const { buffer } = await file.read(Buffer.alloc(OTHER_KIND_BYTES), 0, OTHER_KIND_BYTES, 0);
+    const isPacked = buffer[0] === GZIP[0] && buffer[1] === GZIP[1];
+    const other = OTHER_KINDS.find(([, first]) => first.every((byte, at) => buffer[at] === byte));
+    if (other !== undefined && !isPacked) throw new UsageError(other[0], `${path} is no newline-delimited JSON`);
+    const form = { format: 'ndjson', encoding: 'utf-8', separator: '', columns: [], header: null, zone: null } as const;
+    return { ...form, offset: 0, line: 1, parquet: null, ...(isPacked ? { isPacked } : {}) };
   } finally {
     await file.close();
   }
@@ -219,10 +241,9 @@ export async function* readRows(
   const file = await open(path);
   try {
     let line = form.line;
-    const chunks =
-      form.parquet === null
-        ? file.createReadStream({ start: form.offset, highWaterMark: PIECE_BYTES, autoClose: false })
-        : parquetLines(clickhouse, path, form.parquet);
+    const stored = () => file.createReadStream({ start: form.offset, highWaterMark: PIECE_BYTES, autoClose: false });
+    const plain = form.isPacked === true ? unpacked(path, stored()) : stored();
+    const chunks = form.parquet === null ? plain : parquetLines(clickhouse, path, form.parquet);
     // Behind the beginning of a line that is too long: the rest of it is no row.
     let isCut = false;
     const next = (bytes: Buffer, at: number, isLast: boolean) => {
@@ -247,6 +268,17 @@ export async function* readRows(
     }
   } finally {
     await file.close();
+  }
+}
+
+/** @throws UsageError for what is cut off or broken */
+async function* unpacked(path: string, source: Readable): AsyncGenerator<Buffer> {
+  const gunzip = createGunzip();
+  try {
+    for await (const chunk of pipeline(source, gunzip, () => undefined)) yield chunk as Buffer;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && String(error.code).startsWith('Z_'))) throw error;
+    throw new UsageError('file_corrupt', `${path} cannot be unpacked to its end (${String(error.code)})`);
   }
 }
 

@@ -29,6 +29,7 @@ export const ROW_PROBLEMS = {
   currency_invalid: 'this is no ISO code of a currency',
   currency_conflict: 'the amount names another currency',
   value_negative: 'the amount is negative: say --negative refund or keep',
+  visitor_missing: 'it names no visitor: Google had no consent for an id',
   id_rounded: 'a spreadsheet or JSON has rounded this number',
   event_missing: 'it names no event',
   id_missing: 'the columns of --id are empty',
@@ -42,7 +43,7 @@ export interface OutgoingEvent {
   uuid: string;
   timestamp: string;
   distinct_id?: string;
-  properties: Record<string, Cell>;
+  properties: Record<string, unknown>;
 }
 
 /** By what a row is known again: the sender's own id, the sale that it names, or its contents. */
@@ -239,8 +240,8 @@ export function completeEvent(event: Omit<OutgoingEvent, 'uuid'>, uuid: string):
   const isKnown =
     event.distinct_id !== undefined ||
     externalId !== undefined ||
-    EMAIL.test(String(email ?? '')) ||
-    PHONE.test(String(phone ?? ''));
+    (typeof email === 'string' && EMAIL.test(email)) ||
+    (typeof phone === 'string' && PHONE.test(phone));
   return { uuid, ...event, ...(isKnown ? {} : { distinct_id: uuid }) };
 }
 
@@ -258,7 +259,8 @@ const SHOWN_CHARACTERS = 2;
 
 /** An event to be looked at, without saying who it is about. */
 export function maskedEvent(event: OutgoingEvent): OutgoingEvent {
-  const mask = (value: Cell): string => `${String(value).slice(0, SHOWN_CHARACTERS)}…`;
+  const mask = (value: unknown): string =>
+    `${(typeof value === 'string' ? value : JSON.stringify(value)).slice(0, SHOWN_CHARACTERS)}…`;
   const properties = Object.entries(event.properties).map(
     ([name, value]) => [name, PERSONAL.has(name) ? mask(value) : value] as const,
   );

@@ -1,5 +1,10 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { select } from '#test/harness/clickhouse.ts';
+import { runCommand, startCommand } from '#test/harness/command.ts';
 import { newEvent, postBody, postEvents, type SentEvent } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
 import { storedIds, untilStored } from '#test/harness/stored_rows.ts';
@@ -29,6 +34,8 @@ const past = Array.from({ length: MONTHS }, (_, month): SentEvent => {
   const timestamp = new Date(Date.UTC(2012, month, 15, 12)).toISOString();
   return newEvent({ event: 'old_view', distinct_id: `visitor-${month % 7}`, timestamp });
 });
+
+const ROWS = 1_000;
 
 /** As `historical_migration` of /v1/ingest. */
 async function sendPast(events: readonly SentEvent[]): Promise<void> {
@@ -86,4 +93,46 @@ test('the past is measured at its own times, once, and goes to no destination, w
     [...past.map(({ uuid }) => uuid), posthog.uuid, now.uuid, later.uuid].sort(),
   );
   expect(new Set(deliveredIds(receiver))).not.toContain(posthog.uuid);
+});
+
+test('an export of PostHog’s that is killed in the middle goes on there, and counts once', {
+  timeout: TEST_MS,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'history-'));
+  const other = await makeSite(service);
+  const path = join(folder, 'events.jsonl.gz');
+  const rows = Array.from({ length: ROWS }, (_, at) => ({
+    ...{ uuid: newEvent().uuid, event: '$pageview', distinct_id: `visitor-${at % 40}` },
+    ...{ timestamp: new Date(Date.UTC(2019, 0, 1, at)).toISOString(), properties: JSON.stringify({ at }) },
+  }));
+  writeFileSync(path, gzipSync(rows.map((row) => JSON.stringify(row)).join('\n')));
+  const words = ['import', 'history', path, '--site', other.site, '--format', 'posthog'];
+  const environment = { LOCAL_DIR: service.dataDir, SVC_SERVER_KEY: other.serverKey };
+  const rowsDone = (): number => {
+    try {
+      return (JSON.parse(readFileSync(`${path}.progress.json`, 'utf8')) as { counts: { rows: number } }).counts.rows;
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return 0;
+      throw error;
+    }
+  };
+  const { child, ended } = startCommand('services/cli/main.ts', [...words, '--rate', '100'], environment);
+  await until(
+    'a part of the rows',
+    async () => rowsDone(),
+    (done) => done > 0,
+    WAIT,
+  );
+  child.kill('SIGKILL');
+  await ended;
+  expect(rowsDone()).toBeLessThan(ROWS);
+  const finished = await runCommand('services/cli/main.ts', words, environment);
+  expect(finished).toMatchObject({ code: 0, output: expect.stringContaining('goes on behind row') });
+  expect(await runCommand('services/cli/main.ts', [...words, '--again'], environment)).toMatchObject({ code: 0 });
+  const last = newEvent();
+  expect((await postEvents(edge, other.serverKey, [last])).status).toBe(200);
+  await untilStored(service, other.site, ROWS + 1);
+  expect((await storedIds(service, other.site)).sort()).toEqual([...rows.map(({ uuid }) => uuid), last.uuid].sort());
+  await other.close();
+  rmSync(folder, { recursive: true, force: true });
 });

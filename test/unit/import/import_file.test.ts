@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
 import { SendError } from '#services/cli/import/edge_client.ts';
 import { type ImportPlan, importFile, previewFile } from '#services/cli/import/import_file.ts';
-import { resolveMapping, type WantedMapping } from '#services/cli/import/mapping.ts';
+import { type Mapping, resolveMapping, type WantedMapping } from '#services/cli/import/mapping.ts';
 import { fileVersion, readForm, type WantedForm } from '#services/cli/import/read_rows.ts';
 import type { OutgoingEvent } from '#services/cli/import/row_event.ts';
 import { checkAll } from '#test/harness/check_all.ts';
@@ -45,7 +45,7 @@ function written(content: string | Buffer, kind = 'csv'): string {
 async function planOf(
   path: string,
   { form: said, wanted, isAgain = false, clickhouse = null }: Given = {},
-): Promise<ImportPlan> {
+): Promise<ImportPlan & { mapping: Mapping }> {
   const version = await fileVersion(path);
   const form = await readForm(path, { ...FORM, ...said });
   const mapping = resolveMapping({ ...WANTED, zone: form.zone ?? WANTED.zone, ...wanted }, form.columns, true);
