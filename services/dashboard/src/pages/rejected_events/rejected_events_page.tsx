@@ -175,10 +175,14 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   event_name_too_long: 'A name had more than 200 characters: put what varies into a property instead.',
   uuid_invalid: 'A uuid was not text of 1 to 200 characters: send the same text whenever the event is sent again.',
   distinct_id_invalid: 'A distinct_id was not text of 1 to 200 characters: send ids as text, or leave it out.',
+  distinct_id_missing:
+    'A historical event named nobody: send distinct_id, an e-mail address, a phone number or an external_id.',
   timestamp_invalid:
     'A timestamp could not be read: send 2027-01-31T08:00:00Z, or leave it out. With a warning it counts as of its arrival.',
   timestamp_too_old:
     'A timestamp was more than two years ago: check the clock of what sends it. With a warning it counts as of its arrival.',
+  timestamp_missing: 'A historical event had no timestamp: send when it happened.',
+  timestamp_not_kept: 'An event is older than the site keeps events: raise the retention of the site, or leave it out.',
   properties_not_object: 'properties was not a JSON object: send an object, or leave it out.',
   properties_too_deep: 'properties was nested more than 16 levels deep: send a flatter object.',
   properties_too_many: 'properties held more than 5,000 values: send less, or several events.',
@@ -198,7 +202,7 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   id_too_long:
     'An id had more than 200 characters, or control characters, and became a hash: send a shorter one, and no token.',
   timestamp_ahead:
-    'A timestamp was more than a day ahead, so the arrival counts: check the clock of what sends it, or send sent_at.',
+    'A timestamp was over a day ahead: the arrival counts, but a historical event is refused; check the clock, or send sent_at.',
   uuid_missing:
     'An event had no uuid, visitor or order and no exact time; sent again it counts twice: give each event a uuid.',
   uuid_reused:
@@ -213,6 +217,8 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   key_revoked: 'It came with a revoked key: put a new key where the old one is still in use.',
   key_expired: 'It came with an expired key: issue a new one, or change when it expires.',
   server_key_required: 'The route takes a server key only: send one from a server, never from a page.',
+  historical_refused:
+    'Historical events came with a browser key, or for a site in offline mode: use a server key of an online site.',
   browser_key_missing: 'The site has no active browser key, under which hits without a key are taken: issue one.',
   measurement_ids_mixed: 'Hits of several sites came in one request: send those of each site apart.',
   measurement_id_unproven:
@@ -235,6 +241,7 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   content_encoding_unsupported: COMPRESSION,
   body_undecodable: COMPRESSION,
   body_not_json: 'The body was not JSON in UTF-8: check how it is written, and that it was not cut off.',
+  historical_migration_invalid: 'historical_migration was neither true nor false: send one of them, or leave it out.',
   body_too_complex: 'The body was nested too deeply or held too many values: send less in each request.',
   request_malformed:
     'The request could not be read, often as its connection broke: look at proxies on the way if it lasts.',
