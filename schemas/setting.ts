@@ -35,6 +35,27 @@ const tagSettings = record('TagSettings', 'How the browser tag behaves on a site
 });
 export type TagSettings = ValueOf<typeof tagSettings>;
 
+/** Those of a site that sets none: pages are what was sent. */
+export const PAGE_DEFAULTS: PageRules = {
+  drop_trailing_slash: false,
+  lower_case: false,
+  drop_index_names: false,
+  shorten_ids: false,
+  hash_routes: false,
+  parameters: [],
+  rules: [],
+};
+const pageRules = record('PageRules', 'Which addresses are one page of a site.', {
+  drop_trailing_slash: boolean('Whether /about/ is /about.', false),
+  lower_case: boolean('Whether /About is /about.', false),
+  drop_index_names: boolean('Whether /blog/index.html is /blog/.', false),
+  shorten_ids: boolean('Whether numbers, UUIDs and tokens in a path are :id.', false),
+  hash_routes: boolean('Whether a route in the fragment is part of the page, and another one a page view.', false),
+  parameters: list(string(), 'Names of parameters that are part of the page.', []),
+  rules: list(string(), 'Patterns of paths, of which the first that fits is the page.', []),
+});
+export type PageRules = ValueOf<typeof pageRules>;
+
 const consentDefault = record('ConsentDefault', 'What counts where an event says nothing of consent.', {
   country: nullable(string(), 'ISO 3166-1 alpha-2, or EEA; null: every country that is not named.'),
   consent: symbols('DefaultConsent', ['granted', 'denied']),
@@ -71,6 +92,7 @@ const site = record('Site', 'What events are of.', {
     nullable(string(), 'How exactly rows say where visitors are: city, country or none; null: city.'),
   ),
   visitor_addresses: optional(nullable(string(), 'What of their addresses rows have: whole or cut; null: whole.')),
+  pages: optional({ ...pageRules, doc: 'Which addresses are one page.', fallback: PAGE_DEFAULTS }),
   currency: optional(nullable(string(), 'The currency that revenue is told in; null: those that were sent.')),
 });
 export type Site = ValueOf<typeof site>;

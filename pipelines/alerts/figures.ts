@@ -1,13 +1,21 @@
 // What is asked for an alert of intervals, and the figures that the answer has.
 
 import { withEveryName } from '#pipelines/analytics/event_names.ts';
-import { queriedSince, timeRead, withCalendar, withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
+import {
+  queriedSince,
+  timeRead,
+  withCalendar,
+  withPagesOf,
+  withPersonsOf,
+} from '#pipelines/analytics/query_rewrites.ts';
 import type { Interval } from '#pipelines/analytics/question.ts';
 import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendRow, TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { trends } from '#pipelines/analytics/trends/sql.ts';
 import { type Calendar, wallMs } from '#pipelines/settings/calendar.ts';
+import { pageRulesOf } from '#pipelines/settings/page_rules.ts';
+import type { Site } from '#schemas/setting.ts';
 import { DAY_MS } from '../settings/calendar.ts';
 import type { Alert } from './alert.ts';
 import type { Against } from './alert_kinds.ts';
@@ -68,12 +76,16 @@ function compared(interval: Interval, against: Against | null): Pick<TrendsQuery
 
 /** The statement of a question, and the time whose events it reads. */
 export function statementOf(
-  siteId: string,
+  site: Pick<Site, 'site_id' | 'pages'>,
   query: TrendsQuery,
   nowMs: number,
 ): { statement: Statement; reads: { from: number; to: number } } {
-  const whole = withPersonsOf(withEveryName(query), siteId, queriedSince(query));
-  return { statement: trends.statement(siteId, whole, 1, nowMs), reads: timeRead(query) ?? { from: 0, to: nowMs } };
+  const paged = withPagesOf(withEveryName(query), pageRulesOf(site));
+  const whole = withPersonsOf(paged, site.site_id, queriedSince(query));
+  return {
+    statement: trends.statement(site.site_id, whole, 1, nowMs),
+    reads: timeRead(query) ?? { from: 0, to: nowMs },
+  };
 }
 
 interface Point {

@@ -2,6 +2,7 @@
 import { type Static, type TProperties, Type } from 'typebox';
 import { ID_PATTERN } from '#pipelines/settings/problems.ts';
 import { VISIT_VALUES } from '#pipelines/visits/arrival.ts';
+import type { PageRules } from '#schemas/setting.ts';
 import type { CohortRule } from './cohorts/cohort.ts';
 
 /** Conditions of one list of filters, all of its groups together. */
@@ -78,7 +79,11 @@ interface VisitsAmong {
 const visitFieldShape = closed({
   visit: Type.Enum([...VISIT_VALUES], { description: 'A value of the visit that the event is of' }),
 });
-export type VisitField = Static<typeof visitFieldShape> & { among?: VisitsAmong };
+/** Which addresses are one page. Set by the service where the site has rules, not by who asks. */
+interface OfPages {
+  pages?: PageRules | undefined;
+}
+export type VisitField = Static<typeof visitFieldShape> & OfPages & { among?: VisitsAmong };
 
 /** A cohort of the site, by its id. Its rule is set by the service, not by who asks. */
 export interface CohortField {
@@ -99,13 +104,13 @@ const ownFieldShape = Type.Union([
     part: Type.Optional(
       Type.Enum([...ADDRESS_PARTS], {
         description:
-          'Of a web address its page, which is all before the first ? or #; its host, in small letters and without the port; or other_host, the host where it is not that of the page of the event itself ($current_url, page_location)',
+          'Of a web address its page, which is all before the first ? or #, and of the site’s own pages what its rules make of it; its host, in small letters and without the port; or other_host, the host where it is not that of the page of the event itself ($current_url, page_location)',
       }),
     ),
   }),
 ]);
 /** A field of an event's own. */
-export type OwnField = Static<typeof ownFieldShape>;
+export type OwnField = Static<typeof ownFieldShape> & OfPages;
 
 const seenShape = Type.Enum(['first', 'last'], {
   description: "The first or last value that one of the person's events has",

@@ -1,6 +1,9 @@
 // Changes to a whole query before it runs, the time that it reads, and how long its answer may be cached.
+
 import type { Calendar } from '#pipelines/settings/calendar.ts';
+import type { PageRules } from '#schemas/setting.ts';
 import type { Condition, Filter } from './filters.ts';
+import { isPageAddress } from './pages/page_address.ts';
 
 /** Where in a query a condition is. */
 interface ConditionPlace {
@@ -89,6 +92,16 @@ export function withPersonsOf<Query>(query: Query, siteId: string, since: number
   return changedFields(query, null, (field, before) => {
     if ('visit' in field) return { ...field, among: { siteId, since, before: before ?? since } };
     return 'person' in field && 'seen' in field ? { ...field, among: { siteId, before, since } } : field;
+  }) as Query;
+}
+
+/** A query whose fields that are a page of the site, or begin or end a visit with one, say by which rules. */
+export function withPagesOf<Query>(query: Query, pages: PageRules | null): Query {
+  if (pages === null) return query;
+  return changedFields(query, null, (field) => {
+    const isOfVisit = 'visit' in field && (field.visit === 'landing_page' || field.visit === 'exit_page');
+    const isPage = 'part' in field && field.part === 'page' && 'property' in field;
+    return isOfVisit || (isPage && isPageAddress(field.property as string[])) ? { ...field, pages } : field;
   }) as Query;
 }
 

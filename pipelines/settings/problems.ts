@@ -26,6 +26,8 @@ export type ProblemCode =
   | 'visitor_places_unknown'
   | 'visitor_addresses_unknown'
   | 'currency_malformed'
+  | 'page_rule_malformed'
+  | 'page_parameter_malformed'
   | 'gtm_id_malformed'
   | 'domain_malformed'
   | 'domain_claimed'

@@ -35,6 +35,8 @@ interface TagConfig {
   respect_dnt: boolean;
   respect_gpc: boolean;
   inventory: boolean;
+  /** Whether another route in the fragment is another page. */
+  hash_routes: boolean;
   /** Where vendors' scripts come from on a claimed domain: its origin, and the path before their names. */
   loader: { base: string; prefix: string } | null;
   /**
@@ -143,7 +145,7 @@ function eventNames(table: SettingsTable, siteId: string, pixels: VendorIds): Ta
 }
 
 function tagConfig(
-  { tag }: Site,
+  { tag, pages }: Site,
   loader: TagConfig['loader'],
   engage: boolean,
 ): Omit<TagConfig, 'event_names' | 'parts'> {
@@ -154,6 +156,7 @@ function tagConfig(
     respect_dnt: tag.respect_dnt,
     respect_gpc: tag.respect_gpc,
     inventory: tag.inventory,
+    hash_routes: pages?.hash_routes ?? false,
     loader,
   };
 }

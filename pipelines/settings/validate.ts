@@ -14,6 +14,7 @@ import {
   type ConsentDefault,
   type Destination,
   type DestinationRule,
+  type PageRules,
   type Site,
   VISITOR_ADDRESSES,
   VISITOR_PLACES,
@@ -21,6 +22,13 @@ import {
 import { isTimeZone, WEEK_STARTS } from './calendar.ts';
 import { canonicalAllowedOrigin, canonicalDomain, isClaimable } from './domains.ts';
 import { parseEventDefinition } from './event_definitions.ts';
+import {
+  PAGE_PARAMETER_PATTERN,
+  PAGE_PARAMETERS_MAX,
+  PAGE_RULE_CHARACTERS_MAX,
+  PAGE_RULE_PATTERN,
+  PAGE_RULES_MAX,
+} from './page_rules.ts';
 import {
   ID_PATTERN,
   isEventName,
@@ -255,6 +263,7 @@ export function siteProblems(
     ...vocabularyProblems(site),
     ...tagIdProblems(site),
     ...retentionProblems(site),
+    ...(site.pages === undefined ? [] : pageProblems(site.pages)),
     ...consentProblems(site.consent_defaults ?? []),
     ...eventNameProblems(site.identify_events ?? [], 'identify_events'),
     ...eventNameProblems(site.server_only_events, 'server_only_events'),
@@ -360,6 +369,33 @@ function retentionProblems(site: Site): Problem[] {
     return unless(fits, 'days_malformed', field, `is a whole number of days from ${least} to ${KEPT_DAYS_MAX}`);
   });
 }
+
+const PARAMETER = new RegExp(PAGE_PARAMETER_PATTERN);
+const PAGE_RULE = new RegExp(PAGE_RULE_PATTERN);
+const PAGE_STARS_MAX = 4;
+
+/** Checks the rules of pages before they are written. */
+export function pageProblems(rules: PageRules): Problem[] {
+  return [
+    ...listProblems(rules.parameters, PAGE_PARAMETERS_MAX, 'pages.parameters'),
+    ...listProblems(rules.rules, PAGE_RULES_MAX, 'pages.rules'),
+    ...rules.parameters.flatMap((name, at) =>
+      unless(PARAMETER.test(name), 'page_parameter_malformed', `pages.parameters[${at}]`, 'is no name of a parameter'),
+    ),
+    ...rules.rules.flatMap((rule, at) => [
+      ...unless(
+        isPageRule(rule),
+        'page_rule_malformed',
+        `pages.rules[${at}]`,
+        `is like /users/:id/orders or /blog/*, as browsers write it, of ${PAGE_RULE_CHARACTERS_MAX} characters and ${PAGE_STARS_MAX} * at the most`,
+      ),
+      ...personalProblems(rule, `pages.rules[${at}]`),
+    ]),
+  ];
+}
+
+const isPageRule = (rule: string): boolean =>
+  PAGE_RULE.test(rule) && rule.length <= PAGE_RULE_CHARACTERS_MAX && rule.split('*').length <= PAGE_STARS_MAX + 1;
 
 function tagIdProblems(site: Site): Problem[] {
   const { clarity_project_id: clarity, gtm_container_id: gtm } = site;

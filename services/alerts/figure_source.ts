@@ -49,7 +49,7 @@ export function createFigureSource(parts: SourceParts): FigureSource {
       attempt(async () => {
         const { site, alert, calendar } = one;
         const query = questionOf(alert, calendar, judgedTo, nowMs());
-        const { statement } = statementOf(site.site_id, query, nowMs());
+        const { statement } = statementOf(site, query, nowMs());
         const rows = await select<TrendRow>(statement, site.site_id);
         const figures = figuresOf(alert, query, rows, calendar, endedBy);
         if (alert.kind !== 'rejected_share') return { ok: true, figures, detail: '' };

@@ -2,13 +2,14 @@
 
 import { canonicalDomain } from '#pipelines/settings/domains.ts';
 import { blockRuleText } from '#pipelines/settings/validate.ts';
-import { type BlockRule, TAG_DEFAULTS, type TagSettings } from '#schemas/setting.ts';
+import { type BlockRule, PAGE_DEFAULTS, type PageRules, TAG_DEFAULTS, type TagSettings } from '#schemas/setting.ts';
 import type {
   DefinitionHealth,
   RejectionSampleItem,
   RejectionsItem,
   TagHealthItem,
 } from '#services/control_api/operations.ts';
+import type { PagePreview } from '#services/control_api/pages.ts';
 import type { ChangedSite, DomainItem, SiteItem, StillWorks } from '#services/control_api/sites.ts';
 import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
 import {
@@ -38,6 +39,14 @@ const readDays = (text: string, option: string): number | null => (text === '' ?
 const textOrNull = (text: string): string | null => (text === '' ? null : text);
 /** Typed names are brought into their canonical form; what has none is left for the service to refuse. */
 const readDomain = (text: string): string => canonicalDomain(text) ?? text;
+
+const PAGE_SWITCHES = Object.entries(PAGE_DEFAULTS).flatMap(([name, value]) => (value === false ? [name] : []));
+
+const PAGE_OPTIONS = [
+  repeatableOption('pages <NAME=on|off>', `Which addresses are one page: ${PAGE_SWITCHES.join(', ')}`),
+  repeatableOption('page-parameter <NAME>', 'Parameters that are part of a page, in place of all ("" for none)'),
+  repeatableOption('page-rule <PATTERN>', 'Patterns of paths such as /users/:id, in place of all ("" for none)'),
+];
 
 /** What can be given when a site is created and when it is changed. */
 const SITE_OPTIONS = [
@@ -91,6 +100,7 @@ const SITE_OPTIONS = [
     textOrNull,
   ),
   option('visitor-addresses <PART>', 'whole or cut ("" for whole)', 'visitor_addresses', textOrNull),
+  ...PAGE_OPTIONS,
   option('definitions-file <FILE>', 'JSON array of event definitions, in place of all (- is stdin)'),
 ];
 
@@ -159,6 +169,23 @@ export const siteCommands: Commands = {
       return done([`Site ${site.site_id} changed.`, ...lines], site);
     },
   },
+  'site pages <SITE>': {
+    summary:
+      'Show what rules, its own with those given in their place, make of the pages of its last day; nothing changes',
+    subject,
+    options: [...PAGE_OPTIONS, option('limit <N>', 'How many pages', 'limit', readCount)],
+    examples: ['site pages shop --pages shorten_ids=on --page-rule "/blog/*"'],
+    async run(args, context) {
+      const body = { ...args.fields(), pages: pagesChange(args) };
+      const preview = await context.client.send<PagePreview>(
+        'POST',
+        pathIn('sites', 'pages/preview')(args),
+        null,
+        body,
+      );
+      return shownPages(preview);
+    },
+  },
   'site rejections <SITE>': {
     summary: 'Show rejected events and refused requests of a site, by reason',
     options: [
@@ -189,6 +216,7 @@ function otherFields(args: Arguments, context: Context): Record<string, unknown>
   return {
     identify_events: identifyEvents(args),
     tag: tagChange(args),
+    pages: pagesChange(args),
     consent_defaults: consentDefaults(args, []),
     event_definitions: definitions(args, context),
   };
@@ -201,6 +229,7 @@ function editedLists(before: SiteItem, args: Arguments): object {
     domains: edited(before.domains, domains, args.texts('remove-domain').map(readDomain)),
     server_only_events: edited(before.server_only_events, args.texts('server-only'), args.texts('browser-too')),
     tag: { ...before.tag, ...tagChange(args) },
+    pages: { ...before.pages, ...pagesChange(args) },
     consent_defaults: consentDefaults(args, before.consent_defaults) ?? before.consent_defaults,
     block_rules: edited(
       before.block_rules,
@@ -242,13 +271,37 @@ function consentDefaults(
 
 /** Undefined where nothing is to change. */
 function tagChange(args: Arguments): Partial<TagSettings> | undefined {
-  const entries = args.texts('tag').map((text) => {
-    const [name, value] = readPair(text, 'tag');
-    if (!(name in TAG_DEFAULTS)) throw new UsageError('tag_setting_unknown', `the tag has no setting ${name}`);
-    if (value !== 'on' && value !== 'off') throw new UsageError('tag_setting_malformed', `--tag ${name} is on or off`);
+  const tag = switches(args, 'tag', Object.keys(TAG_DEFAULTS), 'tag_setting');
+  return tag === undefined ? undefined : (tag as Partial<TagSettings>);
+}
+
+/** Likewise. */
+function pagesChange(args: Arguments): Partial<PageRules> | undefined {
+  const lists = { parameters: args.texts('page-parameter'), rules: args.texts('page-rule') };
+  const given = Object.entries(lists).filter(([, texts]) => texts.length > 0);
+  const turned = switches(args, 'pages', PAGE_SWITCHES, 'page_setting');
+  if (turned === undefined && given.length === 0) return undefined;
+  return {
+    ...turned,
+    ...Object.fromEntries(given.map(([name, texts]) => [name, texts.filter((text) => text !== '')])),
+  };
+}
+
+/** What NAME=on and NAME=off say; undefined where there are none. @throws UsageError */
+function switches(
+  args: Arguments,
+  option: string,
+  names: readonly string[],
+  code: 'tag_setting' | 'page_setting',
+): Record<string, boolean> | undefined {
+  const entries = args.texts(option).map((text): [string, boolean] => {
+    const [name, value] = readPair(text, option);
+    if (!names.includes(name)) throw new UsageError(`${code}_unknown`, `--${option} has no ${name}`);
+    if (value !== 'on' && value !== 'off')
+      throw new UsageError(`${code}_malformed`, `--${option} ${name} is on or off`);
     return [name, value === 'on'];
   });
-  return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Partial<TagSettings>);
+  return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
 function readRule(text: string, name: string): BlockRule {
@@ -263,6 +316,26 @@ function definitions(args: Arguments, context: Context): unknown[] | undefined {
   const items = readJson(readText(context, path), 'event_definition_malformed', path);
   if (!Array.isArray(items)) throw new UsageError('event_definition_malformed', `${path} is not a JSON array`);
   return items;
+}
+
+function shownPages(preview: PagePreview): Outcome {
+  const { items, views, pages_before, pages_after } = preview;
+  const rows = table<PagePreview['items'][number]>(
+    {
+      PAGE: 'page',
+      VIEWS: 'views',
+      FROM: ({ is_changed, source_pages, sources }) =>
+        is_changed
+          ? [...sources.map(({ page }) => page), ...(source_pages > sources.length ? ['…'] : [])].join(' ')
+          : '',
+    },
+    items,
+    'There were no page views in the last day.',
+  );
+  return done(
+    `${rows}\n\n${views} page views: ${pages_before} pages without rules, ${pages_after} with them.`,
+    preview,
+  );
 }
 
 function shownRefusals(rejections: RejectionsItem, args: Arguments): Outcome {

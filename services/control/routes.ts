@@ -37,6 +37,7 @@ import { replayRoutes } from './redelivery/replay_routes.ts';
 import type { Route } from './route.ts';
 import { domainRoutes } from './sites/domains.ts';
 import { definitionRoutes } from './sites/event_definitions.ts';
+import { pageRoutes } from './sites/pages.ts';
 import { loaderPrefixRoutes, siteRoutes, splitRoutes } from './sites/routes.ts';
 import { analystRoutes } from './users/analysts.ts';
 import { ownSessionRoutes, proofRoutes } from './users/own_session.ts';
@@ -54,6 +55,7 @@ export const ROUTES: readonly Route[] = [
   ...accountRoutes,
   ...installationRoutes,
   ...siteRoutes,
+  ...pageRoutes,
   ...definitionRoutes,
   ...engageRoutes,
   ...domainRoutes,

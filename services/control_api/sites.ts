@@ -26,6 +26,7 @@ import {
   refusedAs,
   timeField,
 } from './fields.ts';
+import { pagesChange, pagesShape } from './pages.ts';
 import { userIdField } from './users.ts';
 
 const { id, name, trigger, ...withDefaults } = eventDefinitionSchema.properties;
@@ -94,6 +95,7 @@ const settable = {
   tag: closed(allOptional(tagShape.properties), {
     description: 'How the browser tag behaves; members that are left out stay as they are',
   }),
+  pages: pagesChange,
   block_rules: Type.Array(blockRule, { maxItems: 500, ...refusedAs('too_many') }),
   event_definitions: Type.Array(definitionInput, { maxItems: 200, ...refusedAs('too_many') }),
   consent_defaults: Type.Array(
@@ -177,6 +179,7 @@ export const siteShape = Type.Object({
     description: "A folder under which the site's domains have vendors' scripts and collectors as well",
   }),
   tag: tagShape,
+  pages: pagesShape,
   block_rules: Type.Array(Type.Object({ ...blockRule.properties, property: nullable(Type.String()) })),
   event_definitions: Type.Array(eventDefinitionSchema),
   ...metaFields,

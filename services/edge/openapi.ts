@@ -54,6 +54,7 @@ const tagShape = Type.Object({
   respect_dnt: Type.Boolean(),
   respect_gpc: Type.Boolean(),
   inventory: Type.Boolean({ description: 'Whether the elements of pages are looked over' }),
+  hash_routes: Type.Boolean({ description: 'Whether another route in the fragment, #/ or #!/, is another page' }),
   loader: orNull({ base: Type.String({ description: 'Origin of the first verified domain' }), prefix: Type.String() }),
   event_names: Type.Record(Type.String(), Type.Record(Type.String(), Type.String()), {
     description:

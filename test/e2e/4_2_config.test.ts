@@ -42,6 +42,7 @@ test('the configuration has every field, and no secret', async () => {
       respect_dnt: true,
       respect_gpc: true,
       inventory: true,
+      hash_routes: false,
       loader: null,
       event_names: {},
     },

@@ -1,5 +1,7 @@
 import type { Filter } from '#pipelines/analytics/filters.ts';
 import type { Statement } from '#pipelines/analytics/sql/statement.ts';
+import { PAGE_PARAMETERS_MAX, PAGE_RULES_MAX } from '#pipelines/settings/page_rules.ts';
+import type { PageRules } from '#schemas/setting.ts';
 import { queryRoutes } from '#services/control/queries/routes.ts';
 
 const DAY_MS = 86_400_000;
@@ -150,11 +152,33 @@ export function documentedQuestions(...kinds: Filtered[]): DocumentedQuestion[] 
 export const selectedByPersons = (): DocumentedQuestion[] =>
   SELECTED.map(([name, query]) => asked('steps' in query ? 'funnel' : 'trends', `${name} of persons`, 'none', query));
 
-const WORLD = { view: { table: { site: () => ({}), cohorts: () => [] } }, may: () => true, nowMs: TO };
+/** As many rules as a site may have. */
+const PAGES: PageRules = {
+  ...{ drop_trailing_slash: true, lower_case: true, drop_index_names: true, shorten_ids: true, hash_routes: true },
+  parameters: Array.from({ length: PAGE_PARAMETERS_MAX }, (_, at) => `parameter_${at}`),
+  rules: Array.from({ length: PAGE_RULES_MAX }, (_, at) => `/section-${at}/:id/*`),
+};
+const OF_PAGES = new Set(['top', 'visits', 'paths', 'trends']);
+const PAGE = { ...property('$current_url'), part: 'page' };
 
-function asked(name: string, about: string, filtered: Filtered, body: object): DocumentedQuestion {
+/** Questions about pages of a site that has as many rules as it may. */
+export const questionsByPageRules = (): DocumentedQuestion[] => [
+  ...QUESTIONS.filter(([route, name]) => OF_PAGES.has(route) && name.includes('page')).map(([route, name, query]) =>
+    asked(route, `${name}, by rules`, 'none', query, PAGES),
+  ),
+  asked('top', 'pages, by rules', 'none', { ...RANGE, field: PAGE }, PAGES),
+  asked('trends', 'by page, by rules', 'none', { ...TRENDS, breakdown: { field: PAGE } }, PAGES),
+];
+
+const worldOf = (pages?: PageRules) => ({
+  view: { table: { site: () => ({ pages }), cohorts: () => [] } },
+  may: () => true,
+  nowMs: TO,
+});
+
+function asked(name: string, about: string, filtered: Filtered, body: object, pages?: PageRules): DocumentedQuestion {
   const route = queryRoutes.find(({ path }) => path.endsWith(`/${name}`));
-  const question = route?.prepare?.({ params: { site_id: SITE }, query: {}, body } as never, WORLD as never);
+  const question = route?.prepare?.({ params: { site_id: SITE }, query: {}, body } as never, worldOf(pages) as never);
   if (question?.kind !== 'query') throw new Error(`${name}, ${about} is refused: ${JSON.stringify(question)}`);
   return { name: `${name}, ${about} (${filtered})`, filtered, statement: question.statement };
 }

@@ -3,7 +3,11 @@ import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { QUERY_LIMITS, querySettings } from '#infra/clickhouse/queries/select_rows.ts';
 import type { Statement } from '#pipelines/analytics/sql/statement.ts';
-import { type DocumentedQuestion, documentedQuestions } from '#test/harness/documented_questions.ts';
+import {
+  type DocumentedQuestion,
+  documentedQuestions,
+  questionsByPageRules,
+} from '#test/harness/documented_questions.ts';
 import { useOwnParts } from '#test/harness/own_parts.ts';
 import { cpuOf } from '../bench/cpu.ts';
 
@@ -57,7 +61,7 @@ test('on an empty database any question is analysed in no more processor time th
   const yardstick = { sql: YARDSTICK, parameters: {} };
   const slow: string[] = [];
   let before = await msOf(yardstick);
-  for (const question of documentedQuestions('none', 'property', 'person')) {
+  for (const question of [...questionsByPageRules(), ...documentedQuestions('none', 'property', 'person')]) {
     const ms = await msOf(question.statement);
     const after = await msOf(yardstick);
     const scaled = Math.round((ms * 2 * YARDSTICK_MS) / (before + after));

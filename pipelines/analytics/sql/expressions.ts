@@ -15,6 +15,7 @@ import {
   type ValueCondition,
   type VisitField,
 } from '../filters.ts';
+import { pageOf } from '../pages/page_sql.ts';
 import { hasSmallCountValues } from '../personal_fields.ts';
 import type { Scope, Selection } from '../question.ts';
 import { ownVisitText, VISIT_MARGIN_MS, visitValuesSql } from '../visits/visits_sql.ts';
@@ -45,7 +46,8 @@ export function textOf(field: Field, binder: Binder): string {
   if ('cohort' in field) return `if(${holdsOfCohort(field, binder)}, 'in', 'not_in')`;
   if ('column' in field) return binder.name(TEXTS[field.column]?.(binder) ?? `toString(${field.column})`);
   const text = textOfProperty(field.property, binder);
-  return field.part === undefined ? text : binder.name(PARTS[field.part](text, binder));
+  if (field.part === undefined) return text;
+  return binder.name(field.part === 'page' ? pageOf(text, field.pages, binder) : PARTS[field.part](text, binder));
 }
 
 /** The host of an address with a scheme, between a sign-in and a port. ClickHouse's domain() has none for names without a dot. */
@@ -53,8 +55,7 @@ const HOST = '^[a-zA-Z][a-zA-Z0-9+.-]*://(?:[^/?#@]*@)?(\\\\[[^/?#\\\\]]*\\\\]|[
 
 const hostOf = (address: string): string => `lowerUTF8(extract(${address}, '${HOST}'))`;
 
-const PARTS: Record<AddressPart, (address: string, binder: Binder) => string> = {
-  page: (address) => `cutQueryStringAndFragment(${address})`,
+const PARTS: Record<Exclude<AddressPart, 'page'>, (address: string, binder: Binder) => string> = {
   host: hostOf,
   other_host(address, binder) {
     const host = binder.name(hostOf(address));
@@ -66,13 +67,13 @@ const PARTS: Record<AddressPart, (address: string, binder: Binder) => string> = 
 const ownHost = (name: string, binder: Binder): string => hostOf(textOf({ property: [name] }, binder));
 
 /** Of the visit that an event is of; empty where it is of none. */
-function textOfVisit({ visit, among }: VisitField, binder: Binder): string {
+function textOfVisit({ visit, pages, among }: VisitField, binder: Binder): string {
   if (among === undefined) throw new Error('nobody has said which events visits are made of');
   const { siteId, since, before } = among;
   const span = { from: binder.time(since - VISIT_MARGIN_MS), to: binder.time(before + VISIT_MARGIN_MS) };
   const name = binder.joined(
     'GLOBAL ASOF LEFT JOIN',
-    visitValuesSql(siteId, span, visit, binder.inside()),
+    visitValuesSql(siteId, span, { visit, pages }, binder.inside()),
     ['visit_of', 'visit_start', 'visit_value'],
     (visits) => `event_rows.visit_key = ${visits}.visit_of AND event_rows.timestamp >= ${visits}.visit_start`,
   );
@@ -81,7 +82,7 @@ function textOfVisit({ visit, among }: VisitField, binder: Binder): string {
 
 /** What an event itself has of a field: of a visit's value what it says of that. */
 const ownTextOf = (field: PersonField['person'], binder: Binder): string =>
-  'visit' in field ? binder.name(ownVisitText(field.visit, binder)) : textOf(field, binder);
+  'visit' in field ? binder.name(ownVisitText(field, binder)) : textOf(field, binder);
 
 /** The first or last text of all that the events of an event's person have; empty where none has any. */
 function textOfPerson({ person, seen, among }: PersonField, binder: Binder): string {

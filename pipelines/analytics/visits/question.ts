@@ -7,7 +7,7 @@ import { calendarFields, common, cutOf, EXAMPLE_TIME, eventNames, interval, limi
 import { querySpan, SPILLED, startOf } from '../sql/event_rows.ts';
 import { allOf, conditionOf } from '../sql/expressions.ts';
 import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
-import { countedVisitsSql, VISIT_MARGIN_MS, visitorsSql } from './visits_sql.ts';
+import { countedVisitsSql, type OfVisit, VISIT_MARGIN_MS, visitorsSql } from './visits_sql.ts';
 
 const LIMIT = 20;
 /** Who stays for less, looks at one page and does nothing that counts, bounced: GA4 calls the others engaged. */
@@ -115,7 +115,7 @@ function visitsAnswer(_query: VisitsQuery, rows: readonly VisitRow[]): VisitsAns
 }
 
 /** Names of the views of pages and of screens. */
-const VIEWS = ['page_view', 'screen_view'].flatMap((ours) => [
+export const VIEWS = ['page_view', 'screen_view'].flatMap((ours) => [
   ours,
   ...[...OUR_NAMES].filter(([, name]) => name === ours).map(([other]) => other),
 ]);
@@ -166,7 +166,7 @@ function visitsSql(siteId: string, query: VisitsQuery, binder: Binder): string {
     {
       span,
       began: querySpan(query, binder),
-      value: breakdown?.visit ?? null,
+      value: (breakdown as OfVisit | undefined) ?? null,
       attention,
       isPageView: isOf(VIEWS),
       isConversion: isOf(conversions.events),

@@ -10,7 +10,10 @@ import {
   type VisitKind,
   type VisitValue,
 } from '#pipelines/visits/arrival.ts';
+import type { VisitField } from '../filters.ts';
 import { SESSION_GAP_MS } from '../funnels/query.ts';
+import { PAGE_ADDRESS } from '../pages/page_address.ts';
+import { pageOfEvent } from '../pages/page_sql.ts';
 import { FIRST_ROW, firstRowsSql, personArraysSql, type TimeSpan } from '../sql/event_rows.ts';
 import { type Binder, textOfJson } from '../sql/statement.ts';
 
@@ -41,21 +44,23 @@ interface Said {
 }
 
 const propertyJson = (name: string): string => `property_texts['${name}']`;
-/** Names of the address of an event's page, of which the first counts that the event has. */
-const [USUAL, OTHER, LAST] = [propertyJson('$current_url'), propertyJson('page_location'), propertyJson('url')];
 const NO_ENTRY = '\\n'.repeat(ENTRY_COLUMNS.length - 1);
 
 const SAID: Readonly<Record<VisitKind, Said>> = {
   arrival: { given: 'arrival', textOf: (given) => given },
-  page: {
-    given: `multiIf(${USUAL} != '', ${USUAL}, ${OTHER} != '', ${OTHER}, ${LAST})`,
-    textOf: (given) => `cutQueryStringAndFragment(${textOfJson(given)})`,
-  },
+  page: { given: PAGE_ADDRESS, textOf: (given) => `cutQueryString(cutFragment(${textOfJson(given)}))` },
   entry: {
     given: `arrayStringConcat([${ENTRY_COLUMNS.map((name) => `toString(${name})`).join(', ')}], '\\n')`,
     textOf: (given) => `if(${given} = '${NO_ENTRY}', '', ${given})`,
   },
 };
+
+/** Of a page by rules of its site all of it is a column of one SELECT, as it has steps that are named in it. */
+function saidFor({ visit, pages }: OfVisit, binder: Binder): Said {
+  const kind = kindOf(visit);
+  if (kind !== 'page' || pages === undefined) return SAID[kind];
+  return { given: pageOfEvent(pages, binder), textOf: (given) => given };
+}
 
 /** Bits of an event's flags. */
 const PAGE_VIEW = 0;
@@ -90,6 +95,9 @@ const campaignOf = (event: string): string => low(`toUInt64(bitShiftRight(${even
 const flagOf = (event: string, flag: number): string => `bitTest(toUInt8(${event}), ${flag})`;
 const digestIn = (event: string): string => `bitShiftRight(toUInt64(${event}), ${FLAG_BITS})`;
 const hasText = (event: string): string => `${digestIn(event)} != ${NO_TEXT}`;
+
+/** A value of a visit; a page by the rules of its site, where it has any. */
+export type OfVisit = Pick<VisitField, 'visit' | 'pages'>;
 
 interface SaidOfEvents {
   /** Expressions over event_rows by the names they are given. */
@@ -138,17 +146,17 @@ function digestOfVisit(value: VisitValue): string {
 }
 
 /** `digest` and `text` of all values that visits may have. */
-function visitTextsSql(siteId: string, { from, to }: TimeSpan, value: VisitValue, binder: Binder): string {
-  const { given, textOf } = SAID[kindOf(value)];
-  const rows = `SELECT ${given} AS given FROM event_rows
-  WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to} AND visit_key != 0`;
-  return `SELECT digest, ${valueIn(value, 'found')} AS text
+function visitTextsSql(siteId: string, { from, to }: TimeSpan, value: OfVisit, binder: Binder): string {
+  const { given, textOf } = saidFor(value, binder);
+  const rows = binder.withNames(`SELECT ${given} AS given FROM event_rows
+  WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to} AND visit_key != 0`);
+  return `SELECT digest, ${valueIn(value.visit, 'found')} AS text
 FROM (SELECT ${digestOf('said')} AS digest, toString(any(said)) AS found FROM (SELECT ${textOf('given')} AS said FROM (${rows})) GROUP BY digest)`;
 }
 
 /** What events say by which their visit has a value, for visitArraysSql. */
-function saidOf(value: VisitValue): SaidOfEvents {
-  const { given, textOf } = SAID[kindOf(value)];
+function saidOf(value: OfVisit, binder: Binder): SaidOfEvents {
+  const { given, textOf } = saidFor(value, binder);
   return { columns: { given }, digest: digestOf(textOf('given')) };
 }
 
@@ -156,18 +164,17 @@ const KEY = `${keyOf('visit[1]')} AS visit_of`;
 const momentOf = (event: string): string => `toInt64(${timeOf(event)})`;
 
 /** A row for each visit: its key as `visit_of`, when it began as `visit_start`, and a value of it as `visit_value`. */
-export function visitValuesSql(siteId: string, span: TimeSpan, value: VisitValue, binder: Binder): string {
-  const visits = `SELECT ${KEY}, fromUnixTimestamp64Milli(${momentOf('visit[1]')}, 'UTC') AS visit_start, ${digestOfVisit(value)} AS digest
-FROM (${visitArraysSql(siteId, span, saidOf(value), '0', binder)})`;
+export function visitValuesSql(siteId: string, span: TimeSpan, value: OfVisit, binder: Binder): string {
+  const visits = `SELECT ${KEY}, fromUnixTimestamp64Milli(${momentOf('visit[1]')}, 'UTC') AS visit_start, ${digestOfVisit(value.visit)} AS digest
+FROM (${visitArraysSql(siteId, span, saidOf(value, binder), '0', binder)})`;
   return `SELECT visit_of, visit_start, toLowCardinality(texts.text) AS visit_value
 FROM (${visits}) AS visits LEFT JOIN (${visitTextsSql(siteId, span, value, binder)}) AS texts ON visits.digest = texts.digest`;
 }
 
 /** What an event itself says of a visit's value; empty where it says nothing. */
-export function ownVisitText(value: VisitValue, binder: Binder): string {
-  if (isOfArrival(value)) return partOfArrival(value, 'arrival');
-  const { given, textOf } = SAID.page;
-  return kindOf(value) === 'page' ? textOf(binder.name(given)) : `toString(${value})`;
+export function ownVisitText({ visit, pages }: OfVisit, binder: Binder): string {
+  if (isOfArrival(visit)) return partOfArrival(visit, 'arrival');
+  return kindOf(visit) === 'page' ? pageOfEvent(pages, binder) : `toString(${visit})`;
 }
 
 /** What is counted of visits, and which. */
@@ -176,7 +183,7 @@ interface CountedVisits {
   span: TimeSpan;
   /** When they began. */
   began: TimeSpan;
-  value: VisitValue | null;
+  value: OfVisit | null;
   /** Whether it is asked for how long pages were looked at, and how far down. */
   attention: boolean;
   /** Conditions over event_rows: what makes an event one of a page that was seen, and one of a conversion. */
@@ -194,10 +201,10 @@ interface CountedVisits {
 export function countedVisitsSql(siteId: string, visits: CountedVisits, binder: Binder): string {
   const { span, began, value, attention, isPageView, isConversion, passes } = visits;
   const flags = [isPageView, isConversion, passes].map((flag, bit) => `bitShiftLeft(toUInt8(${flag}), ${bit})`);
-  const said = value === null ? NOTHING_SAID : saidOf(value);
+  const said = value === null ? NOTHING_SAID : saidOf(value, binder);
   const arrays = visitArraysSql(siteId, span, attention ? ATTENTION : said, flags.join(' + '), binder);
   const [from, to] = [began.from, began.to].map((time) => `toUnixTimestamp64Milli(${time})`);
-  const told = value === null ? '' : `, ${digestOfVisit(value)} AS digest`;
+  const told = value === null ? '' : `, ${digestOfVisit(value.visit)} AS digest`;
   const rows = `SELECT ${KEY}, ${momentOf('visit[1]')} AS began, ${momentOf('visit[-1]')} - began AS lasted,
   arrayCount(x -> ${flagOf('x', PAGE_VIEW)}, visit) AS page_views, arrayExists(x -> ${flagOf('x', CONVERSION)}, visit) AS has_converted${attention ? ATTENDED : told}
 FROM (${arrays}) WHERE began >= ${from} AND began < ${to} AND arrayExists(x -> ${flagOf('x', PASSES)}, visit)`;

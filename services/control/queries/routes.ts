@@ -16,6 +16,7 @@ import {
   queriedSince,
   timeRead,
   withCalendar,
+  withPagesOf,
   withPersonsOf,
   withPhoneHmacs,
 } from '#pipelines/analytics/query_rewrites.ts';
@@ -24,6 +25,7 @@ import { QUESTIONS } from '#pipelines/analytics/questions.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import { calendarOf } from '#pipelines/settings/calendar.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
+import { pageRulesOf } from '#pipelines/settings/page_rules.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
 import { cohortsOf } from '../cohorts/routes.ts';
 import {
@@ -52,7 +54,7 @@ const sqlAnswerShape = Type.Object({
 });
 
 /** Of fewer a value may tell who they are. */
-const MIN_PERSONS = 5;
+export const MIN_PERSONS = 5;
 
 const queryParams = closed({ site_id: idField('The site') });
 
@@ -112,9 +114,10 @@ function requestOf(question: Question, input: Input, context: RequestContext): P
   const minPersons = isCut ? MIN_PERSONS : 1;
   const reads = question.reads === undefined ? timeRead(query) : question.reads(query);
   const since = question.reads === undefined ? queriedSince(query) : (reads?.from ?? 0);
-  const whole = withCohorts(withPersonsOf(withEveryName(query), siteId, since), {
-    ...{ siteId, calendar: calendarOf(site), nowMs, find },
-  });
+  const persons = withPersonsOf(withEveryName(query), siteId, since);
+  const cohorted = withCohorts(persons, { siteId, calendar: calendarOf(site), nowMs, find });
+  // Conditions of cohorts name pages too.
+  const whole = withPagesOf(cohorted, pageRulesOf(site));
   return {
     kind: 'query',
     siteId,

@@ -12,7 +12,15 @@ import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { randomBase62 } from '#pipelines/settings/secrets.ts';
 import { siteKey } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
-import { type AdminToken, type ApiKey, type Grant, type Site, TAG_DEFAULTS, type User } from '#schemas/setting.ts';
+import {
+  type AdminToken,
+  type ApiKey,
+  type Grant,
+  PAGE_DEFAULTS,
+  type Site,
+  TAG_DEFAULTS,
+  type User,
+} from '#schemas/setting.ts';
 import { closed, idField, pageFields, pageOf } from '#services/control_api/fields.ts';
 import * as api from '#services/control_api/sites.ts';
 import { checkIfMatch, metaOf } from '../changes.ts';
@@ -36,6 +44,7 @@ import {
 import { analystsOfSite } from '../users/analysts.ts';
 import { isActive } from '../users/tokens.ts';
 import { siteFacts } from './domains.ts';
+import { changedPages } from './pages.ts';
 
 const SITES_PER_ACCOUNT_MAX = 1_000;
 const base = '/v1/admin/sites';
@@ -169,6 +178,7 @@ function blankSite(siteId: string): Site {
     person_days: null,
     visitor_places: null,
     visitor_addresses: null,
+    pages: PAGE_DEFAULTS,
     currency: null,
   };
 }
@@ -183,7 +193,7 @@ function changedSite(
   { view, domainRules }: RequestContext,
   stored: Site | null,
 ): Outcome {
-  const { event_definitions: given, domains, block_rules, tag: tagChange, ...rest } = change;
+  const { event_definitions: given, domains, block_rules, tag: tagChange, pages, ...rest } = change;
   const definitions = given === undefined ? { texts: before.event_definitions, problems: [] } : definitionTexts(given);
   if (definitions.problems.length > 0) return refused('settings_invalid', definitions.problems);
   const site: Site = {
@@ -191,6 +201,7 @@ function changedSite(
     ...rest,
     domains: domains?.map((domain) => canonicalDomain(domain) ?? domain) ?? before.domains,
     tag: { ...before.tag, ...tagChange },
+    pages: changedPages(before, pages),
     block_rules: block_rules?.map((rule) => ({ property: null, ...rule })) ?? before.block_rules,
     event_definitions: definitions.texts,
   };
@@ -225,7 +236,7 @@ function siteItem(view: SettingsView, site: Site, withVisitors: boolean) {
     !withVisitors && (rule.kind === 'ip' || rule.kind === 'distinct_id') ? { ...rule, value: HIDDEN } : rule,
   );
   const event_definitions = site.event_definitions.map((text): unknown => JSON.parse(text));
-  return { ...site, block_rules, event_definitions, ...metaOf(view, siteKey(site.site_id)) };
+  return { ...site, pages: changedPages(site), block_rules, event_definitions, ...metaOf(view, siteKey(site.site_id)) };
 }
 
 /**

@@ -4,6 +4,7 @@ import { checkDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import { tellServers } from '../clickhouse/warehouse_world.ts';
 import { type QueryWorld, useQueryWorld } from './query_world.ts';
 import { COHORTS, listedMembers } from './reference/cohorts.ts';
+import { WORLD_PAGES } from './reference/pages.ts';
 import type { Ledger } from './reference/reference_ledger.ts';
 import { RATES } from './reference/revenue.ts';
 import { makeUnevenWorld, makeWorld } from './reference/worlds.ts';
@@ -24,6 +25,7 @@ export function useFilledWorld(): (from: WorldSeed) => Promise<{ world: QueryWor
     if (looked > 0) await checkDuplicates(world.database.warehouse, world.database.cluster);
     await world.store(blocks.slice(looked));
     await world.link(links);
+    if (kind === 'uneven') await world.setPages(WORLD_PAGES);
     for (const body of COHORTS) await world.control.call('POST', 'sites/shop/cohorts', { body });
     const listed = world.control.journal
       .view()

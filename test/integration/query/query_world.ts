@@ -5,6 +5,7 @@ import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { QUERY_LIMITS, selectRows } from '#infra/clickhouse/queries/select_rows.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { IdentityLink } from '#schemas/records.ts';
+import type { PageRules } from '#schemas/setting.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import { type Control, control } from '#test/unit/control/harness.ts';
 import { type Database, rowsOf, useClickhouse } from '../clickhouse/warehouse_world.ts';
@@ -17,6 +18,8 @@ export interface QueryWorld {
   control: Control;
   store(blocks: readonly EventRow[][]): Promise<void>;
   link(links: readonly IdentityLink[]): Promise<void>;
+  /** Gives the site `shop` rules of pages. */
+  setPages(pages: Partial<PageRules>): Promise<void>;
   /** The answer to a query of the site `shop`, without its time. @throws where the status is not 200 */
   ask<Answer>(name: string, query: object): Promise<Answer>;
 }
@@ -57,6 +60,10 @@ export function useQueryWorld(): () => Promise<QueryWorld> {
         const rows = links.map(({ kind: _kind, ...row }) => row);
         await insertBlock(database.warehouse, 'person_links', `${token}-links-${block++}`, rows);
         await reloadPersons(database.warehouse, database.cluster);
+      },
+      async setPages(pages) {
+        const { status, body } = await service.call('PATCH', 'sites/shop', { ifMatch: '*', body: { pages } });
+        if (status !== 200) throw new Error(`rules are answered ${status}: ${JSON.stringify(body)}`);
       },
       async ask<Answer>(name: string, query: object) {
         const { status, body } = await service.call('POST', `/v1/query/shop/${name}`, { body: query });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TAG_DEFAULTS } from '#schemas/setting.ts';
+import { PAGE_DEFAULTS, TAG_DEFAULTS } from '#schemas/setting.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
 import { domainProof } from '#test/unit/settings/samples.ts';
 import { expectDone, installation, installedShop, NOW_MS } from './harness.ts';
@@ -67,6 +67,7 @@ describe('sites', () => {
       clarity_project_id: null,
       gtm_container_id: null,
       tag: TAG_DEFAULTS,
+      pages: PAGE_DEFAULTS,
       domains: [],
       loader_prefix: null,
       block_rules: [],
@@ -104,6 +105,7 @@ describe('sites', () => {
       clarity_project_id: 'abcd1234',
       gtm_container_id: 'GTM-ABC1234',
       tag: { ...TAG_DEFAULTS, consent_required: true, inventory: false },
+      pages: PAGE_DEFAULTS,
       domains: ['t.new.example', 'xn--bcher-kva.example'],
       loader_prefix: null,
       block_rules: [
@@ -131,6 +133,25 @@ describe('sites', () => {
     await expectDone(shop.svc('site set shop --tag web_vitals=on'));
     await expectDone(shop.svc('site set shop --tag respect_gpc=off'));
     expect(shop.store.table.site('shop')?.tag).toEqual({ ...TAG_DEFAULTS, web_vitals: true, respect_gpc: false });
+  });
+
+  it('change rules of pages that are named, and show before what they would make of pages', async () => {
+    const shop = await installedShop();
+    await expectDone(shop.svc('site set shop --pages shorten_ids=on --page-rule /blog/* --page-rule /u/:id'));
+    await expectDone(shop.svc('site set shop --pages lower_case=on --page-parameter tab'));
+    const rules = {
+      ...PAGE_DEFAULTS,
+      shorten_ids: true,
+      lower_case: true,
+      parameters: ['tab'],
+      rules: ['/blog/*', '/u/:id'],
+    };
+    expect(shop.store.table.site('shop')?.pages).toEqual(rules);
+    await expectDone(shop.svc(['site', 'set', 'shop', '--page-rule', '']));
+    expect(shop.store.table.site('shop')?.pages).toEqual({ ...rules, rules: [] });
+    expect(await shop.svc('site set shop --pages rules=on')).toMatchObject({
+      ...{ exitCode: 2, stderr: expect.stringMatching(/^svc: page_setting_unknown: /) },
+    });
   });
 
   it.each([

@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
 import { createBinder } from '#pipelines/analytics/sql/statement.ts';
-import { type DocumentedQuestion, documentedQuestions, selectedByPersons } from '#test/harness/documented_questions.ts';
+import {
+  type DocumentedQuestion,
+  documentedQuestions,
+  questionsByPageRules,
+  selectedByPersons,
+} from '#test/harness/documented_questions.ts';
 
 const bytesOf = ({ statement }: DocumentedQuestion): number => Buffer.byteLength(statement.sql);
 /** Each field of a correlation is a funnel of its own, what is looked at are visits made once more, and orders are put together. */
 const isOfSeveral = ({ name }: DocumentedQuestion): boolean => /two fields|attention|^revenue/.test(name);
 
-test.for([...documentedQuestions('none', 'property', 'person'), ...selectedByPersons()])(
+test.for([...documentedQuestions('none', 'property', 'person'), ...selectedByPersons(), ...questionsByPageRules()])(
   'the SQL of $name has at most 8 kB',
   (question) => {
     expect(bytesOf(question)).toBeLessThanOrEqual(isOfSeveral(question) ? 11_750 : 8_192);

@@ -47,7 +47,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
     EVERY,
     'queryFunnel queryCorrelation queryTrends queryRevenue queryRetention queryStickiness queryLifecycle queryTop queryVisits',
   ],
-  ['site', EVERY, 'queryPaths querySurvey queryPromo queryForm getRefusals'],
+  ['site', EVERY, 'queryPaths querySurvey queryPromo queryForm getRefusals previewPages'],
   ['site', NOT_VIEWERS, 'queryLive getEvent'],
   ['site', ANALYSTS, 'queryTimeline queryActors querySql findPerson exportPerson'],
   ['site', MANAGERS, 'erasePerson listErasures getErasure'],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createConfigAnswers, siteConfig } from '#pipelines/settings/site_config.ts';
-import type { TagSettings } from '#schemas/setting.ts';
+import { PAGE_DEFAULTS, type TagSettings } from '#schemas/setting.ts';
 import { engageItem } from '#test/unit/engage/ready.ts';
 import { SURVEY } from '#test/unit/engage/samples.ts';
 import { filledTable, put } from './filled_table.ts';
@@ -27,6 +27,7 @@ const TAG = {
   respect_dnt: true,
   respect_gpc: true,
   inventory: true,
+  hash_routes: false,
   loader: null,
   event_names: {},
   parts: [],
@@ -132,7 +133,10 @@ describe('the public configuration', () => {
       respect_gpc: false,
       inventory: false,
     };
-    const table = filledTable({ site: site({ tag }) }, { engage: engageItem('survey', SURVEY) });
+    const table = filledTable(
+      { site: site({ tag, pages: { ...PAGE_DEFAULTS, hash_routes: true } }) },
+      { engage: engageItem('survey', SURVEY) },
+    );
     expect(siteConfig(table, 'shop')?.tag).toEqual({
       engage: true,
       web_vitals: true,
@@ -140,6 +144,7 @@ describe('the public configuration', () => {
       respect_dnt: false,
       respect_gpc: false,
       inventory: false,
+      hash_routes: true,
       loader: null,
       event_names: {},
       parts: ['engage', 'vitals'],

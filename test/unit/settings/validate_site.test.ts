@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BUSINESS_CATEGORIES, siteProblems } from '#pipelines/settings/validate.ts';
-import type { BlockRule, Site } from '#schemas/setting.ts';
+import { type BlockRule, PAGE_DEFAULTS, type Site } from '#schemas/setting.ts';
 import { checkAll } from '#test/harness/check_all.ts';
 import { filledTable } from './filled_table.ts';
 import { problemsOf } from './problems_of.ts';
@@ -69,6 +69,15 @@ describe('a site', () => {
     [{ visitor_addresses: '' }, ['visitor_addresses_unknown visitor_addresses']],
     [{ currency: 'EUR' }, []],
     [{ currency: 'euro' }, ['currency_malformed currency']],
+    [{ pages: { ...PAGE_DEFAULTS, rules: ['/users/:id/*', '/app#/x', '/*.html'], parameters: ['page', 'ids[]'] } }, []],
+    ...['users', '/a?b', '/a b', '/é', `/${'a'.repeat(200)}`, '/*/*/*/*/*'].map((rule): [Partial<Site>, string[]] => [
+      { pages: { ...PAGE_DEFAULTS, rules: [rule] } },
+      ['page_rule_malformed pages.rules[0]'],
+    ]),
+    [{ pages: { ...PAGE_DEFAULTS, rules: ['/jane@shop.example'] } }, ['personal_text pages.rules[0]']],
+    [{ pages: { ...PAGE_DEFAULTS, rules: ['/a', '/a'] } }, ['repeated pages.rules']],
+    [{ pages: { ...PAGE_DEFAULTS, rules: Array.from({ length: 21 }, (_, at) => `/${at}`) } }, ['too_many pages.rules']],
+    [{ pages: { ...PAGE_DEFAULTS, parameters: ['a b'] } }, ['page_parameter_malformed pages.parameters[0]']],
     [{ event_days: 0 }, ['days_malformed event_days']],
     [{ outcome_days: 1.5 }, ['days_malformed outcome_days']],
     [{ person_days: 29 }, ['days_malformed person_days']],

@@ -22,6 +22,7 @@ export const FIELDS: readonly [Field, ...Field[]] = [
   { property: ['plan'] },
   { property: ['size'] },
   { property: ['missing'] },
+  { property: ['$current_url'], part: 'page' },
   { visit: 'source' },
   { visit: 'channel' },
   { visit: 'landing_page' },
@@ -29,6 +30,7 @@ export const FIELDS: readonly [Field, ...Field[]] = [
   { person: { visit: 'source' }, seen: 'first' },
   { person: { property: ['utm', 'campaign'] }, seen: 'last' },
   { cohort: 'buyers' },
+  { person: { visit: 'exit_page' }, seen: 'last' },
 ];
 
 export function maybe<T>(random: Random, probability: number, make: () => T): T | undefined {

@@ -33,7 +33,8 @@ export interface Deed {
   visit: { key: string; isTold: boolean } | null;
   /** How its visitor came, where it says so. */
   arrival: ArrivalTold | null;
-  /** The address of its page, without its query; empty where it has none. */
+  /** The address of its page as it is sent, and which page of the site that is; empty where it has none. */
+  address: string;
   page: string;
   engagedMs: number;
   scrolled: number | null;

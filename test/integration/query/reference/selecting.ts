@@ -31,6 +31,7 @@ const PROPERTIES: Record<string, (deed: Deed) => string> = {
   street: ({ street }) => street,
   since: ({ since }) => since,
   missing: () => '',
+  $current_url: ({ page, index }) => (index % 3 === 2 ? '' : page),
 };
 const ELEMENTS: Record<string, (deed: Deed) => string[]> = {
   'tags.': ({ tags }) => tags.map(String),

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { IdentityLink } from '#schemas/records.ts';
+import type { PageRules } from '#schemas/setting.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
+import { pageByHand, WORLD_PAGES, WORLD_PATHS } from './pages.ts';
 import type { ArrivalTold, Deed, Ledger } from './reference_ledger.ts';
 
 const DAY_MS = 86_400_000;
@@ -81,10 +83,10 @@ function link(distinctId: string, target: string, version: number): IdentityLink
 }
 
 /** By names that senders have for the same: of few events by another one. */
-function visitProperties({ page, engagedMs, scrolled, index }: Deed): object {
-  const address = page === '' ? {} : { [index % 3 === 2 ? 'page_location' : '$current_url']: `${page}?q=${index}` };
+function visitProperties({ address, engagedMs, scrolled, index }: Deed): object {
+  const of = address === '' ? {} : { [index % 3 === 2 ? 'page_location' : '$current_url']: address };
   return {
-    ...address,
+    ...of,
     ...(engagedMs > 0 && { engagement_time_msec: engagedMs }),
     ...(scrolled !== null && { percent_scrolled: scrolled }),
   };
@@ -142,15 +144,22 @@ function told(sign: 'c' | 'r', channel: string, source: string, medium: string, 
 }
 
 /** What an event tells of its visit. Events of tills are of none; some senders tell sessions, and some of these mix them up. */
-function visitParts(random: Random, browser: string, { source, at }: { source: string; at: number }) {
+function visitParts(
+  random: Random,
+  browser: string,
+  { source, at }: { source: string; at: number },
+  rules: PageRules | null,
+) {
   const isOf = source === 'website' && !random.chance(0.05);
   const tells = Number.parseInt(createHash('md5').update(browser).digest('hex').slice(0, 4), 16) % 3 === 0;
   const hour = Math.floor(at / (random.chance(0.1) ? HOUR_MS : 6 * HOUR_MS));
   const came = isOf && random.chance(0.15) ? random.pick(TOLD as [(typeof TOLD)[number], ...typeof TOLD]) : null;
+  const address = random.chance(0.8) ? `https://shop.example${random.pick(WORLD_PATHS)}` : '';
   return {
     visit: isOf ? { key: tells ? `${browser} ${hour}` : browser, isTold: tells } : null,
     arrival: came === null ? null : { ...came, isCampaign: came.sign === 'c' },
-    page: random.chance(0.8) ? `https://shop.example/${random.pick(['', 'mug', 'kettle', 'cart'])}` : '',
+    address,
+    page: address === '' ? '' : pageByHand(address, rules),
     engagedMs: random.chance(0.3) ? random.whole(0, 90_000) : 0,
     scrolled: random.chance(0.3) ? random.whole(1, 100) : null,
   };
@@ -227,7 +236,7 @@ export const makeWorld = (seed: number, count: number): World =>
 /**
  * Another world than `makeWorld` makes, so that no rule hides in how one generator thinks: few persons do nearly all,
  * everything happens on the borders of hours, sessions and windows, clocks are off by days, whole weeks arrive in one
- * request in reverse, properties that say nothing are mostly left out, and rows come in many blocks and up to three times.
+ * request in reverse, properties that say nothing are mostly left out, addresses are pages by rules of the site, and rows come in many blocks and up to three times.
  */
 export function makeUnevenWorld(seed: number, count: number): World {
   const manner = { person: unevenPerson, life: unevenLife, blocks: unevenBlocks };
@@ -278,7 +287,7 @@ function evenLife(random: Random, person: EvenPerson): [Deed, EventRow][] {
     index = together ? index + 1 : 0;
     const drawn = evenDeed(random, person.id, `${person.id}-${number}`, at);
     const device = evenDevice(random, person, drawn);
-    const deed = { ...drawn, ...visitParts(random, device.distinctId, drawn), arrivedAt, index, life };
+    const deed = { ...drawn, ...visitParts(random, device.distinctId, drawn, null), arrivedAt, index, life };
     life.push(deed);
     return [deed, evenRow(random, device, deed)];
   });
@@ -405,7 +414,7 @@ function unevenLife(random: Random, person: UnevenPerson): [Deed, EventRow][] {
     for (const [index, at] of (person.tellsBackwards ? times.toReversed() : times).entries()) {
       const drawn = unevenDeed(random, person, made.length, at);
       const distinctId = random.pick(person.distinctIds as [string, ...string[]]);
-      const deed = { ...drawn, ...visitParts(random, distinctId, drawn), arrivedAt, index, life };
+      const deed = { ...drawn, ...visitParts(random, distinctId, drawn, WORLD_PAGES), arrivedAt, index, life };
       life.push(deed);
       made.push([deed, unevenRow(random, person, distinctId, deed)]);
     }
