@@ -14,8 +14,8 @@ const CONDITIONS_MAX = 10;
 const COHORT_CONDITIONS_MAX = 30;
 /** A cohort of cohorts of cohorts. */
 const DEPTH_MAX = 3;
-const TIMES_MAX = 1_000_000;
-const DAYS_MAX = 800;
+export const TIMES_MAX = 1_000_000;
+export const DAYS_MAX = 800;
 
 const day = (description: string) =>
   Type.Optional(

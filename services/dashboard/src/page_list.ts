@@ -59,6 +59,11 @@ const QUESTION_PAGES: readonly Page[] = [
     load: () => import('./pages/people/person_page.tsx'),
   },
   {
+    ...{ path: '/sites/:site/cohorts', title: 'Cohorts', permission: 'query.aggregates' },
+    menu: { group: 'Analyse', icon: 'group' },
+    load: () => import('./pages/cohorts/cohorts_page.tsx'),
+  },
+  {
     ...{ path: '/sites/:site/boards', title: 'Boards', permission: 'query.aggregates' },
     menu: { group: 'Analyse', icon: 'board' },
     load: () => import('./pages/boards/boards_page.tsx'),

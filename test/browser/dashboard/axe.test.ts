@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { axeViolations } from '../harness/axe.ts';
+import { withCohorts } from './harness/cohort_answers.ts';
 import { healthOf, withConditions } from './harness/concern_answers.ts';
 import { withLive, withTrace } from './harness/live_answers.ts';
 import { withMembers } from './harness/member_answers.ts';
@@ -31,6 +32,10 @@ const PAGES: [name: string, path: string, ready: string, api: StubApi][] = [
   ['an event beside Live', '/sites/shop/live?open=e-1', 'try later', shop()],
   ['what was not accepted', '/sites/shop/refusals', 'svc_pk_4fGh', withRefusals(shop())],
   ['an event', '/sites/shop/events/e-1', 'try later', shop()],
+  ['cohorts', '/sites/shop/cohorts', '1,234', withCohorts(startStubApi())],
+  ['a cohort', '/sites/shop/cohorts?cohort=regulars', 'Count people', withCohorts(startStubApi())],
+  ['a cohort of a list', '/sites/shop/cohorts?cohort=vips', 'Replace the list', withCohorts(startStubApi())],
+  ['a new cohort', '/sites/shop/cohorts?cohort=%2B', 'Add an event', withCohorts(startStubApi())],
   ['no such page', '/nowhere', 'Page not found', shop()],
   [
     'a part away',

@@ -22,6 +22,7 @@ test('properties are offered in groups, each once, with examples, and chosen by 
   const list = page.getByRole('listbox').filter({ has: page.getByRole('group', { name: 'Event fields' }) });
   await list.getByRole('group', { name: 'Properties' }).getByText('such as pro').waitFor();
   expect(await list.getByRole('group').evaluateAll((groups) => groups.map((group) => group.ariaLabel))).toEqual([
+    'Visit',
     'Event fields',
     'Properties',
     "Person's first value",
