@@ -108,13 +108,14 @@ export function siteConfig(table: SettingsTable, siteId: string): SiteConfig | u
  */
 export function tagParts(
   { mode, facebook, tiktok, ga4, gtm, clarity, events }: Omit<SiteConfig, 'tag'>,
-  { loader, engage, web_vitals }: Pick<TagConfig, 'loader' | 'engage' | 'web_vitals'>,
+  { loader, engage, web_vitals, hash_routes }: Pick<TagConfig, 'loader' | 'engage' | 'web_vitals' | 'hash_routes'>,
 ): string[] {
   const isNeeded = {
     vendors: mode === 'online' && [facebook, tiktok, ga4, gtm, clarity, loader].some((one) => one !== null),
     definitions: events.length > 0,
     engage,
     vitals: web_vitals,
+    routes: hash_routes,
     offline: mode === 'offline',
   };
   return Object.entries(isNeeded).flatMap(([name, is]) => (is ? [name] : []));

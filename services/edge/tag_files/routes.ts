@@ -231,6 +231,7 @@ export const TAG_SOURCES: readonly ScriptSource[] = [
   { ...source('svc.mjs', 'module.ts', 'esm'), runsWhole: true },
   source('svc-engage.min.js', 'engage.ts'),
   source('svc-vitals.min.js', 'scripts/vitals_script.ts'),
+  source('svc-routes.min.js', 'scripts/routes_script.ts'),
   source('svc-definitions.min.js', 'scripts/definitions_script.ts'),
   source('svc-inventory.min.js', 'scripts/inventory_script.ts'),
   source('svc-vendors.min.js', 'scripts/vendors_script.ts'),

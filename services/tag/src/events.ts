@@ -10,18 +10,17 @@ export type Moment = readonly [atMs: number, href: string, title: string];
 
 let moment: Moment | undefined;
 /** Undefined as long as pages are not watched. */
-let path: string | undefined;
-let onChange: () => void;
+let onChange: (() => void) | undefined;
+/** The address of the page that was counted last. */
+let pageHref = '';
 
 const momentNow = (): Moment => moment ?? [Date.now(), location.href, document.title];
 
-const pathNow = (): string => new URL(momentNow()[1]).pathname;
+const pathOf = (href: string): string => href.replace(/[?#].*/, '');
 
 /** Calls the listener where the page's path is another by now. */
 const look = guarded((): void => {
-  const before = path;
-  path &&= pathNow();
-  if (path !== before) onChange();
+  if (onChange && pathOf(pageHref) !== pathOf(momentNow()[1])) onChange();
 });
 
 /** From now on it is then, as for a call that waited for the tag; undefined: it is now. */
@@ -35,7 +34,6 @@ export const setMoment = (then?: Moment): void => {
  * API says so by itself; where there is none, what moves history is wrapped, the browser's own part first.
  */
 export const watchPages = (onPage: () => void): void => {
-  path = pathNow();
   onChange = onPage;
   const navigation = (window as { navigation?: EventTarget }).navigation;
   if (navigation) {
@@ -70,7 +68,6 @@ export interface Draft {
 
 let keyMs = 0;
 let referrer = '';
-let pageHref = '';
 
 /**
  * The page shows what it did not show before, for which what it showed up to now is the page before. One that the browser had

@@ -65,18 +65,21 @@ const cleanedEntries = (value: object): Properties =>
       .map(([name, one]) => [name, cleaned(one, folded(name))]),
   );
 
+/** A route in the fragment; empty for another fragment, and for the route of the root, which is the page itself. */
+export const routeOf = (hash: string): string => /^#!?\/[^?#]+/.exec(hash)?.[0] ?? '';
+
 /**
  * The properties without what tells one visitor from another: no identifier by its name, and no text that holds an e-mail
- * address, a phone number or a token, however deep; of the page's address no query but the campaign, and of the page before
- * only the site. In the address, the campaign and the title such are masked.
+ * address, a phone number or a token, however deep; of the page's address no query but the campaign and no fragment but a route
+ * that counts, and of the page before only the site. In the address, the campaign and the title such are masked.
  */
-export function impersonal(properties: Properties): Properties {
+export function impersonal(properties: Properties, hasRoutes?: boolean): Properties {
   const { $current_url, $referrer, $title, ...others } = properties;
-  const { origin, pathname, search } = new URL($current_url as string);
+  const { origin, pathname, search, hash } = new URL($current_url as string);
   return {
     ...campaignOf(withoutIds(search)),
     ...cleanedEntries(JSON.parse(JSON.stringify(others)) as object),
-    $current_url: origin + withoutIds(pathname),
+    $current_url: origin + withoutIds(pathname + (hasRoutes ? routeOf(hash) : '')),
     ...($title ? { $title: withoutIds($title as string) } : {}),
     ...($referrer ? { $referrer: new URL($referrer as string).origin } : {}),
   };

@@ -248,6 +248,7 @@ const configured = async (answer: SiteConfig | undefined): Promise<void> => {
     config: answer,
     load: (url) => loadScript(url, options.nonce),
     onPage,
+    page,
     track: (event, properties, definition) => void draft(event, properties, '', '', definition),
     ads: allowsAds,
     analytics: mayStore,

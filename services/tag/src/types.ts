@@ -30,6 +30,8 @@ interface TagSettings {
   respect_dnt: boolean;
   respect_gpc: boolean;
   inventory: boolean;
+  /** Whether another route in the fragment is another page. */
+  hash_routes: boolean;
   /** Where vendors' scripts come from on a claimed domain: its origin, and the path before their names. */
   loader: { base: string; prefix: string } | null;
   /** By destination: the platform's names that the site chose for its events, by the event's name, folded. */
@@ -131,6 +133,10 @@ export interface PartHost extends EngageHost {
   hear(signals?: object): void;
   /** Set by the part for platforms where the site has Meta's pixel: makes Meta's ids where the browser has none. */
   makeAdIds?: (click: string | undefined, nowMs: number) => void;
+  /** `manual`: the page itself says its pages. */
+  pages?: string | undefined;
+  /** The page shows what it did not show before. */
+  page(): void;
   /** The address of a route under /v1/, with the site's key. */
   address(path: string): string;
 }

@@ -80,6 +80,7 @@ const OPERATE: [name: string, path: string, ready: string][] = [
   ['a key', `/sites/shop/keys?key=${'a'.repeat(64)}`, 'Rotate'],
   ['site settings', '/sites/shop/settings', 'General settings'],
   ['consent', '/sites/shop/settings?view=consent', 'Tag settings'],
+  ['pages', '/sites/shop/settings?view=pages', 'Join ids'],
   ['domains', '/sites/shop/settings?view=domains', '_svc.events.shop.example'],
   ['block rules', '/sites/shop/settings?view=block', 'Add rule'],
   ['install', '/sites/shop/install', 'Snippet in the head'],

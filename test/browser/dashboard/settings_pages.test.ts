@@ -1,5 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PAGE_DEFAULTS } from '#schemas/setting.ts';
+import { axeViolations } from '../harness/axe.ts';
 import { CANARY, withDestinations } from './harness/operations_answers.ts';
 import { withAccount, withDefinitions, withSettings } from './harness/settings_answers.ts';
 import { startStubApi } from './harness/stub_api.ts';
@@ -122,5 +124,36 @@ test('a definition that stopped is seen, tried on a pasted page that runs nothin
   expect(await page.title()).toBe('Event definitions · shop · Dashboard');
   // The page's policy forbade the handler in the pasted page, as it does everywhere.
   expect(faults.filter((fault) => !fault.startsWith('script-src-attr inline'))).toEqual([]);
+  await context.close();
+});
+
+test('rules of pages are written, previewed and saved by keyboard, on a phone', async () => {
+  const sent: object[] = [];
+  const api = withSettings(startStubApi());
+  const answer = api.answer.bind(api);
+  api.answer = (method, url, body) => {
+    if (method !== 'GET' && body !== null) sent.push(body);
+    return answer(method, url, body);
+  };
+  const { page, context, faults } = await dashboard.visit('/sites/shop/settings?view=pages', api);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await page.getByLabel('Join ids').focus();
+  await page.keyboard.press('Space');
+  await page.getByLabel('Patterns').fill('/blog/*\n /users/:id ');
+  await page.getByLabel('Parameters that count').fill('tab');
+  await page.getByRole('button', { name: 'Preview on the last day' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('5 pages become 4.').waitFor();
+  await page.getByText('https://shop.example/B and 11 more').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth > innerWidth)).toBe(false);
+  await page.getByLabel('Ignore capitals').check();
+  await page.getByText('The settings have changed since.').waitFor();
+  await page.getByRole('button', { name: 'Save' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Saved the pages').waitFor();
+  const pages = { ...PAGE_DEFAULTS, shorten_ids: true, rules: ['/blog/*', '/users/:id'], parameters: ['tab'] };
+  expect(sent).toEqual([{ pages }, { pages: { ...pages, lower_case: true } }]);
+  expect(faults).toEqual([]);
   await context.close();
 });

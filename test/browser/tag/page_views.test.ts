@@ -1,3 +1,4 @@
+import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { until } from '#test/harness/until.ts';
 import { visitUndriven } from '../harness/chromium.ts';
@@ -219,5 +220,40 @@ test('calls made before the tag is there keep their time, address and title, and
   expect(Math.max(...times.slice(0, 5))).toBeLessThan(1400);
   expect(times.at(-1)).toBeGreaterThan(1400);
   expect(new Set(world.events().map(({ properties }) => properties['utm_source']))).toEqual(new Set(['mail']));
+  await context.close();
+});
+
+/** A visit of a page that watches its routes. */
+async function visitWithRoutes(context: BrowserContext): Promise<Page> {
+  const page = await world.visit(context);
+  const isThere = (): boolean =>
+    performance.getEntriesByType('resource').some(({ name }) => name.includes('svc-routes'));
+  await page.waitForFunction(isThere);
+  await sleep(200);
+  return page;
+}
+
+test('where a site counts routes in the fragment, each further one is a page, and other fragments are none', async () => {
+  world.configure({ tag: { inventory: false, hash_routes: true } });
+  const context = await world.visitor();
+  const page = await visitWithRoutes(context);
+  await page.evaluate(() => {
+    for (const hash of ['#/', '#top', '#/cart', '#/cart?step=2', '#!/help']) location.hash = hash;
+  });
+  await world.taken('$pageview', 3);
+  await sleep(400);
+  expect(seen()).toEqual(['/', '/#/cart', '/#!/help']);
+  await context.close();
+});
+
+test('in offline mode a route is kept without what may tell who it is', async () => {
+  world.configure({ mode: 'offline', tag: { inventory: false, hash_routes: true } });
+  const context = await world.visitor();
+  const page = await visitWithRoutes(context);
+  await page.evaluate(() => {
+    for (const hash of ['#/cart?q=eva', '#/reset/Ab9xAb9xAb9xAb9xAb9x', '#/eva@mail.example']) location.hash = hash;
+  });
+  await world.taken('$pageview', 4);
+  expect(seen()).toEqual(['/', '/#/cart', '/#/reset/***', '/#/***']);
   await context.close();
 });

@@ -44,6 +44,8 @@ describe('the public document', () => {
       '/v1/svc-engage.min.js',
       '/svc-vitals.min.js',
       '/v1/svc-vitals.min.js',
+      '/svc-routes.min.js',
+      '/v1/svc-routes.min.js',
       '/svc-definitions.min.js',
       '/v1/svc-definitions.min.js',
       '/svc-inventory.min.js',

@@ -147,7 +147,7 @@ describe('the public configuration', () => {
       hash_routes: true,
       loader: null,
       event_names: {},
-      parts: ['engage', 'vitals'],
+      parts: ['engage', 'vitals', 'routes'],
     });
   });
 

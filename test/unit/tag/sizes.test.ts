@@ -10,6 +10,7 @@ const BUDGETS: Record<string, [gzip: number, brotli: number]> = {
   'svc.mjs': [6144, 5632],
   'svc-engage.min.js': [9216, 8448],
   'svc-vitals.min.js': [1280, 1152],
+  'svc-routes.min.js': [512, 448],
   'svc-definitions.min.js': [3072, 2816],
   'svc-inventory.min.js': [3072, 2816],
   'svc-vendors.min.js': [3584, 3328],

@@ -1,3 +1,4 @@
+import { PAGE_DEFAULTS } from '#schemas/setting.ts';
 import type { AuditItem } from '#services/control_api/audit.ts';
 import type { DomainItem, UsageAnswer } from '#services/control_api/sites.ts';
 import type { TokenItem } from '#services/control_api/users.ts';
@@ -30,6 +31,7 @@ const SITE = {
     currency: null,
     event_definitions: [],
     tag: { ...TAG, inventory: true },
+    pages: PAGE_DEFAULTS,
   },
   block_rules: [{ kind: 'user_agent', value: CANARY, property: null }],
 };
@@ -48,6 +50,15 @@ export function withSettings(api: StubApi): StubApi {
   return api
     .on('GET', '/v1/admin/sites/shop', () => site)
     .on('PATCH', '/v1/admin/sites/shop', (body) => Object.assign(site, body, { version: `${site.version}+` }))
+    .on('POST', /\/pages\/preview$/, () => ({
+      ...{ from: 0, to: Date.now(), views: 9, pages_before: 5, pages_after: 4 },
+      items: [
+        {
+          ...{ page: `https://shop.example/${CANARY}`, views: 3, is_changed: true, source_pages: 12 },
+          sources: [{ page: 'https://shop.example/B', views: 2 }],
+        },
+      ],
+    }))
     .on('GET', '/v1/admin/domains', () => ({ items: [domain], next: null }))
     .on('POST', /\/domains\/[^/]+\/verify$/, () =>
       Object.assign(domain, { state: 'verified', verified_at: Date.now() }),

@@ -1,4 +1,5 @@
 import { ROLE_PERMISSIONS } from '#pipelines/settings/access.ts';
+import { PAGE_DEFAULTS } from '#schemas/setting.ts';
 
 /** What an answer of the API is. */
 export interface StubAnswer {
@@ -77,6 +78,7 @@ export function siteOf(site_id: string, name: string): object {
       currency: null,
       event_definitions: [],
       tag: { ...tag, inventory: true },
+      pages: PAGE_DEFAULTS,
     },
     ...{ version: 'v1', changed_at: 0, changed_by: 'test' },
   };

@@ -86,7 +86,7 @@ export async function openTagWorld(kind: ChromiumKind = 'shell'): Promise<TagWor
     (edge.taken as unknown as SentEvent[]).filter(({ event }) => name === undefined || event === name);
   const configure = (config: Partial<SiteConfig> = {}): void => {
     const whole = { ...CONFIG, ...config };
-    const tag = { inventory: true, engage: false, web_vitals: false, loader: null, ...whole.tag };
+    const tag = { inventory: true, engage: false, web_vitals: false, hash_routes: false, loader: null, ...whole.tag };
     const body = JSON.stringify({ ...whole, tag: { ...tag, parts: tagParts(whole, tag) } });
     edge.files['/v1/config'] = { type: 'application/json', body };
   };

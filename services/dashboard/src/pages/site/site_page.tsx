@@ -13,6 +13,7 @@ import { toast } from '../../ui/dialog.tsx';
 import { ActionForm, TextField } from '../../ui/form_fields.tsx';
 import { CopyButton } from '../../ui/identifiers.tsx';
 import { Empty, Facts, FailureNote, Panel, Shown, StateBadge, type StateLook, Tabs } from '../../ui/panel.tsx';
+import { PagesForm } from './site_pages.tsx';
 import { BlockRules, ConsentForm, GeneralForm, type SitePartProps } from './site_settings.tsx';
 
 export default function SitePage({ params }: PageProps) {
@@ -34,6 +35,7 @@ export default function SitePage({ params }: PageProps) {
             tabs={[
               { id: 'general', label: 'General', keeps: true, content: () => <GeneralForm {...props} /> },
               { id: 'consent', label: 'Tag and consent', keeps: true, content: () => <ConsentForm {...props} /> },
+              { id: 'pages', label: 'Pages', keeps: true, content: () => <PagesForm {...props} /> },
               { id: 'domains', label: 'Domains', content: () => <Domains {...props} /> },
               { id: 'block', label: 'Block rules', keeps: true, content: () => <BlockRules {...props} /> },
             ]}

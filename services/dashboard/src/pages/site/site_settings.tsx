@@ -311,18 +311,23 @@ const readSite = (siteId: string): Promise<ApiResult<SiteItem>> => request('GET'
 const patchSite = ({ site_id, version }: SiteItem, body: SiteChange): Promise<ApiResult<SiteItem>> =>
   request('PATCH', sitePath(site_id), { body, version });
 
-interface SiteFormProps<Draft extends object> extends SitePartProps {
+interface DraftOfSite<Draft extends object> {
   draftOf(site: SiteItem): Draft;
   changeOf(draft: Draft, site: SiteItem): SiteChange;
   said: string;
+}
+
+interface SiteFormProps<Draft extends object> extends SitePartProps, DraftOfSite<Draft> {
   names: Readonly<Record<string, string>>;
   children: (form: Editing<Draft>) => ComponentChildren;
 }
 
-/** A form over some fields of the site, which only those who may change can edit. */
-function SiteForm<Draft extends object>(props: SiteFormProps<Draft>) {
-  const { site, onChanged, draftOf, changeOf, said, names, children } = props;
-  const form = useEditForm<SiteItem, Draft>({
+/** Some fields of the site as a form edits them. */
+export const useSiteForm = <Draft extends object>(
+  { site, onChanged }: SitePartProps,
+  { draftOf, changeOf, said }: DraftOfSite<Draft>,
+): ReturnType<typeof useEditForm<SiteItem, Draft>> =>
+  useEditForm<SiteItem, Draft>({
     item: site,
     draftOf,
     read: () => readSite(site.site_id),
@@ -330,6 +335,11 @@ function SiteForm<Draft extends object>(props: SiteFormProps<Draft>) {
     said,
     onDone: onChanged,
   });
+
+/** A form over some fields of the site, which only those who may change can edit. */
+function SiteForm<Draft extends object>(props: SiteFormProps<Draft>) {
+  const { site, names, children } = props;
+  const form = useSiteForm(props, props);
   return (
     <EditForm
       class="stack narrow"
