@@ -5,6 +5,7 @@ import { type Problem, unless } from '#pipelines/settings/problems.ts';
 import { OUR_NAMES } from './event_names.ts';
 import { closed, type Field, fieldShape } from './filters.ts';
 import { SESSION_GAP_MS } from './funnels/query.ts';
+import { withText } from './pages/page_sql.ts';
 import {
   common,
   EXAMPLE_TIME,
@@ -326,7 +327,13 @@ function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder, isListed 
   const filters = plan.filters.map((filter) => conditionOf(filter, binder));
   const passes = allOf([...filters, selects(plan.selection, binder)]);
   const isBySession = plan.windowMs === null;
-  const digest = binder.name(digestOfText(textOf(plan.by, binder)));
+  const text = textOf(plan.by, binder);
+  const mask = isBySession ? `toUInt16(${passes})` : 'toUInt16(1)';
+  // A page by rules is long, and would be analysed for each time that it is named.
+  const isByRules = 'pages' in plan.by && plan.by.pages !== undefined;
+  const entry = isByRules
+    ? `${withText(withText(text, digestOfText), (digest) => packed('toUInt16(0)', digest), 'digest')} + ${mask}`
+    : packed(mask, binder.name(digestOfText(text)));
   const entries = firstRowsSql(
     {
       siteId,
@@ -335,7 +342,7 @@ function sequencesSql(siteId: string, plan: PathsPlan, binder: Binder, isListed 
       conditions: isBySession ? [] : [passes],
       columns: {
         actor: 'actor',
-        entry: packed(isBySession ? `toUInt16(${passes})` : 'toUInt16(1)', digest),
+        entry,
       },
     },
     binder,

@@ -21,7 +21,7 @@ const ROUTE_WITHOUT_SLASH = '^[^#]*(#!?/[^?#]*[^?#/])';
  * SQL of what is made of a text that stands in it more than once, as the argument of a lambda: ClickHouse analyses what a name of a
  * SELECT stands for as often as the name is written, and steps on each other would double with each.
  */
-const withText = (text: string, of: (name: string) => string, name = 'it'): string =>
+export const withText = (text: string, of: (name: string) => string, name = 'it'): string =>
   `arrayMap(${name} -> ${of(name)}, [${text}])[1]`;
 
 /**
@@ -81,8 +81,9 @@ export function pageOf(address: string, rules: PageRules | null | undefined, bin
   /** Those of the query, and of a route that is part of the page. */
   function withParameters(text: string): string {
     const names = parameters.map((name) => name.replace(/[.[\]]/g, '\\$&')).join('|');
-    const query = `cutFragment(${address})`;
-    const of = hash_routes ? `if(${matches(address, '^[^#]*#!?/')}, ${address}, ${query})` : query;
+    const query = (it: string): string => `cutFragment(${it})`;
+    const withRoutes = (it: string): string => `if(${matches(it, '^[^#]*#!?/')}, ${it}, ${query(it)})`;
+    const of = hash_routes ? withText(address, withRoutes) : query(address);
     const counted = `arraySort(arrayFilter(s -> ${matches('s', `^(?:${names})=.`)}, extractURLParameters(${of})))`;
     return `concat(${text}, ${withText(counted, (it) => `if(empty(${it}), '', concat('?', arrayStringConcat(${it}, '&')))`)})`;
   }
