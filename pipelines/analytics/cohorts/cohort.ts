@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { type Calendar, DAY_MS, wallMs } from '#pipelines/settings/calendar.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
+import type { CohortSetting } from '#schemas/setting.ts';
 import { withEveryName } from '../event_names.ts';
 import { type Condition, closed, conditionShape, JOINED_VALUES_MAX } from '../filters.ts';
 import { joinedValues, withPersonsOf } from '../query_rewrites.ts';
@@ -82,6 +83,18 @@ export interface StoredCohort {
 
 /** The cohort of an id; undefined: the site has none. */
 export type FindCohort = (id: string) => StoredCohort | undefined;
+
+export const definitionOf = ({ definition }: Pick<CohortSetting, 'definition'>): CohortDefinition =>
+  JSON.parse(definition) as CohortDefinition;
+
+/** The cohorts of a site by their ids, of its settings. */
+export function cohortsById(settings: readonly CohortSetting[]): FindCohort {
+  const items = new Map(settings.map((item) => [item.id, item]));
+  return (id) => {
+    const item = items.get(id);
+    return item && { definition: definitionOf(item), list: item.list };
+  };
+}
 
 /** A cohort as statements are made of it. */
 export type CohortRule = { siteId: string } & (

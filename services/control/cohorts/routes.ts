@@ -5,7 +5,9 @@ import type { CohortMember } from '#infra/clickhouse/cohort_members.ts';
 import {
   type CohortCondition,
   type CohortDefinition,
+  cohortsById,
   cohortsNamed,
+  definitionOf,
   definitionProblems,
   depthOf,
   depthProblems,
@@ -44,17 +46,6 @@ const COHORTS_MAX = 200;
 /** Every process reads the settings at its start. */
 const DEFINITION_CHARACTERS_MAX = 16_384;
 const LIST_CHARACTERS = 20;
-
-const definitionOf = ({ definition }: CohortSetting): CohortDefinition => JSON.parse(definition) as CohortDefinition;
-
-/** The cohorts of a site by their ids, as questions find them. */
-export function cohortsOf(view: SettingsView, siteId: string): FindCohort {
-  const items = new Map(view.table.cohorts(siteId).map((item) => [item.id, item]));
-  return (id) => {
-    const item = items.get(id);
-    return item && { definition: definitionOf(item), list: item.list };
-  };
-}
 
 /** Of the cohort and no other, be it one of the same id that is made later. */
 const newList = (id: string, { randomBytes }: Pick<RequestContext, 'randomBytes'>): string =>
@@ -114,7 +105,7 @@ function problemsOf(
   const { definition } = cohort;
   const text = JSON.stringify(definition);
   const isOther = before !== null && (before.list === null) !== (cohort.list === null);
-  const others = cohortsOf(view, siteId);
+  const others = cohortsById(view.table.cohorts(siteId));
   const problems = [
     ...unless(!isOther, 'field_malformed', 'conditions', 'cannot take the place of a list, nor a list theirs'),
     ...unless(text.length <= DEFINITION_CHARACTERS_MAX, 'too_large', 'cohort', 'is more than 16 KiB of JSON'),

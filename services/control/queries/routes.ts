@@ -4,6 +4,7 @@ import { type Static, type TObject, type TSchema, Type } from 'typebox';
 import {
   allCohorts,
   cohortProblems,
+  cohortsById,
   cohortsRead,
   namesList,
   spanOfBoth,
@@ -27,7 +28,6 @@ import { calendarOf } from '#pipelines/settings/calendar.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { pageRulesOf } from '#pipelines/settings/page_rules.ts';
 import { closed, idField, timeField } from '#services/control_api/fields.ts';
-import { cohortsOf } from '../cohorts/routes.ts';
 import {
   type Input,
   inSite,
@@ -60,7 +60,7 @@ const queryParams = closed({ site_id: idField('The site') });
 
 /** Whether a question singles people out: by itself, by conditions of its cohorts, or as these are lists of named people. */
 function singlesOut(question: unknown, view: SettingsView, siteId: string): boolean {
-  const { cohorts } = allCohorts(question, cohortsOf(view, siteId));
+  const { cohorts } = allCohorts(question, cohortsById(view.table.cohorts(siteId)));
   return namesPersons([question, [...cohorts.values()]]) || namesList(cohorts.values());
 }
 
@@ -104,7 +104,7 @@ function requestOf(question: Question, input: Input, context: RequestContext): P
   // A question that names none is in the currency of the site.
   const inCurrency = question.kind === 'revenue' ? { currency: site.currency ?? '', ...keyed } : keyed;
   const query = withCalendar(inCurrency, calendarOf(site));
-  const find = cohortsOf(context.view, siteId);
+  const find = cohortsById(context.view.table.cohorts(siteId));
   const { cohorts, unknown } = allCohorts(query, find);
   if (unknown !== null) return refused('cohort_unknown');
   const problems = [...queryProblems(question, query), ...cohortProblems(query, cohorts.values())];
