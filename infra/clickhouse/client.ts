@@ -11,9 +11,16 @@ import {
   createClient,
 } from '@clickhouse/client';
 import { createProbe, type ProbeTimes } from '#infra/concurrency/time_limits.ts';
-import { readClickhouseAddress, readClickhouseLogin } from './address.ts';
 import { ColumnarEvent, EVENT_COLUMNS, nativeBlock } from './inserts/event_columns.ts';
-import { type Asked, connectServers, type Server, type Warehouse, type WatchedServer } from './servers.ts';
+import {
+  type Asked,
+  connectServers,
+  readClickhouseAddress,
+  readClickhouseLogin,
+  type Server,
+  type Warehouse,
+  type WatchedServer,
+} from './servers.ts';
 
 export type { Warehouse } from './servers.ts';
 

@@ -2,10 +2,10 @@
 
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { readClickhouseLogin } from './address.ts';
 import { run, SIGNS_OF_LIFE, select, type Warehouse, WarehouseError } from './client.ts';
 import { type Cluster, everywhere, ofAllServers, onCluster } from './cluster.ts';
 import type { Asked } from './servers.ts';
+import { readClickhouseLogin } from './servers.ts';
 
 /** A migration whose file has changed since it was applied: it is reported, and never applied again. */
 interface MigrationMismatch {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AnswerTable, Cell } from '#pipelines/analytics/answer_table.ts';
-import { readClickhouseLogin } from './address.ts';
 import { type Warehouse, WarehouseError } from './client.ts';
+import { readClickhouseLogin } from './servers.ts';
 
 const ANSWER_MS_MAX = 25_000;
 

@@ -1,5 +1,5 @@
 import { type StaticDecode, type TProperties, Type } from 'typebox';
-import { isClickhouseAddress } from '#infra/clickhouse/address.ts';
+import { isClickhouseAddress } from '#infra/clickhouse/servers.ts';
 import { parseFailpoint } from '#infra/failpoint.ts';
 import { readRedisAddress } from '#infra/redis/address.ts';
 import { type IdentitySettings, openIdentityKey, parseKeyRing } from '#infra/secrets/seal.ts';

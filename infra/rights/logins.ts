@@ -1,7 +1,7 @@
 // As whom a process signs in at the parts, told so that an old password can be told from a new one, and neither is found by it.
 
 import { hash } from 'node:crypto';
-import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
+import { readClickhouseLogin } from '#infra/clickhouse/servers.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import { leadsToSame, readRedisAddress } from '#infra/redis/address.ts';
 

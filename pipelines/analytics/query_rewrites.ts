@@ -3,7 +3,7 @@
 import type { Calendar } from '#pipelines/settings/calendar.ts';
 import type { PageRules } from '#schemas/setting.ts';
 import type { Condition, Filter } from './filters.ts';
-import { isPageAddress } from './pages/page_address.ts';
+import { isPageAddress } from './pages/page_sql.ts';
 
 /** Where in a query a condition is. */
 interface ConditionPlace {

@@ -9,8 +9,7 @@ import type {
   RejectionsItem,
   TagHealthItem,
 } from '#services/control_api/operations.ts';
-import type { PagePreview } from '#services/control_api/pages.ts';
-import type { ChangedSite, DomainItem, SiteItem, StillWorks } from '#services/control_api/sites.ts';
+import type { ChangedSite, DomainItem, PagePreview, SiteItem, StillWorks } from '#services/control_api/sites.ts';
 import { renderList, renderTable, renderTime } from '#services/stage/terminal.ts';
 import {
   type Arguments,

@@ -2,7 +2,6 @@
 
 import { randomBytes } from 'node:crypto';
 import { followAlerts } from '#infra/alerts/alert_topic.ts';
-import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import { type AnalystUsers, createAnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
 import { createWarehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
 import type { Cluster } from '#infra/clickhouse/cluster.ts';
@@ -18,11 +17,11 @@ import {
   workloadOf,
 } from '#infra/clickhouse/queries/select_rows.ts';
 import { createSqlRunner } from '#infra/clickhouse/queries/sql_query.ts';
+import { readClickhouseLogin } from '#infra/clickhouse/servers.ts';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { ControlConfig } from '#infra/config/control_config.ts';
-import { createDnsResolver } from '#infra/egress/dns_resolver.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
-import { isAddressAllowed } from '#infra/egress/ssrf_guard.ts';
+import { createDnsResolver, isAddressAllowed } from '#infra/egress/ssrf_guard.ts';
 import type { HttpServer } from '#infra/http/http_server.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import type { Logger } from '#infra/log/logger.ts';

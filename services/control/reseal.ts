@@ -1,7 +1,7 @@
 // Seals secrets anew after SECRETS_KEYS has changed.
 import type { Logger } from '#infra/log/logger.ts';
 import { type KeyRing, openSecret, type SecretPlace, sealSecret } from '#infra/secrets/seal.ts';
-import { alertSecretPlace } from '#pipelines/alerts/channels.ts';
+import { alertSecretPlace } from '#pipelines/alerts/alert.ts';
 import { CONFIGURATION } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, type Fact, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';

@@ -11,7 +11,7 @@ import { runTransactionalStage, type TransformResult } from '#infra/kafka/transa
 import type { Redis } from '#infra/redis/connection.ts';
 import type { IndexEpoch } from '#infra/redis/indexes/index_epoch.ts';
 import { createRebuildableIndex } from '#infra/redis/indexes/rebuildable_index.ts';
-import { watchServerHealth } from '#infra/redis/server_health.ts';
+import { watchServerHealth } from '#infra/redis/inspect.ts';
 import { createCodec, type EventBatchReader } from '#infra/registry/codec.ts';
 import { ERASED, type SuppressionList } from '#pipelines/erasure/suppression.ts';
 import type { SourcePosition } from '#schemas/event.ts';

@@ -2,9 +2,9 @@
 
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readClickhouseAddress } from '#infra/clickhouse/address.ts';
 import { createWarehouse, select, WarehouseError } from '#infra/clickhouse/client.ts';
 import * as clickhouse from '#infra/clickhouse/passwords.ts';
+import { readClickhouseAddress } from '#infra/clickhouse/servers.ts';
 import type { ClickhouseParts, KafkaConfig, RedisParts } from '#infra/config/service_config.ts';
 import { createKafka, withAdmin } from '#infra/kafka/client.ts';
 import { endScram, otherMechanism, type ScramMechanism, scramMechanisms, setScram } from '#infra/kafka/scram.ts';

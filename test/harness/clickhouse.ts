@@ -1,4 +1,4 @@
-import { readClickhouseAddress } from '#infra/clickhouse/address.ts';
+import { readClickhouseAddress } from '#infra/clickhouse/servers.ts';
 
 /** Values for the `{name:Type}` places of a query. */
 export type Parameters = Record<string, string | number>;

@@ -2,7 +2,17 @@
 import { pathPattern } from '#pipelines/settings/page_rules.ts';
 import type { PageRules } from '#schemas/setting.ts';
 import { type Binder, textOfJson } from '../sql/statement.ts';
-import { PAGE_ADDRESS } from './page_address.ts';
+
+// Which properties are the address of an event's page, of which the first counts that the event has.
+const NAMES = ['$current_url', 'page_location', 'url'] as const;
+const [USUAL, OTHER, LAST] = NAMES.map((name) => `property_texts['${name}']`);
+
+/** SQL over event_rows: the JSON of the address of an event's page. */
+export const PAGE_ADDRESS = `multiIf(${USUAL} != '', ${USUAL}, ${OTHER} != '', ${OTHER}, ${LAST})`;
+
+/** Whether a property is the address of a page of the site itself. */
+export const isPageAddress = ([name, ...inside]: readonly string[]): boolean =>
+  inside.length === 0 && (NAMES as readonly (string | undefined)[]).includes(name);
 
 /** Parts of paths that tell one thing from others: numbers, UUIDs, long hex; and tokens, where they have a digit too. */
 const ID = '^(?:[0-9]+|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}|[0-9a-fA-F]{16,})$';

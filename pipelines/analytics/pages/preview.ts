@@ -3,8 +3,7 @@ import type { PageRules } from '#schemas/setting.ts';
 import { firstRowsSql, querySpan, SPILLED } from '../sql/event_rows.ts';
 import { createBinder, type Statement, textOfJson } from '../sql/statement.ts';
 import { VIEWS } from '../visits/question.ts';
-import { PAGE_ADDRESS } from './page_address.ts';
-import { pageOf } from './page_sql.ts';
+import { PAGE_ADDRESS, pageOf } from './page_sql.ts';
 
 /** Of a page so many that become it are told, those of most views. */
 const SOURCES_MAX = 10;

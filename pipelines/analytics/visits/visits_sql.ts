@@ -12,8 +12,7 @@ import {
 } from '#pipelines/visits/arrival.ts';
 import type { VisitField } from '../filters.ts';
 import { SESSION_GAP_MS } from '../funnels/query.ts';
-import { PAGE_ADDRESS } from '../pages/page_address.ts';
-import { pageOfEvent } from '../pages/page_sql.ts';
+import { PAGE_ADDRESS, pageOfEvent } from '../pages/page_sql.ts';
 import { FIRST_ROW, firstRowsSql, personArraysSql, type TimeSpan } from '../sql/event_rows.ts';
 import { type Binder, textOfJson } from '../sql/statement.ts';
 

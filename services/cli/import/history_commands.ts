@@ -13,9 +13,15 @@ import {
 } from '../command.ts';
 import { readCount } from '../read.ts';
 import { createPacer } from './edge_client.ts';
-import { HISTORY_FORMATS, type HistoryFormat } from './history_row.ts';
 import { EDGE_OPTIONS, openFile, portsOf, shownCounts, shownImport } from './import_commands.ts';
-import { type ImportPlan, importFile, type Preview, previewFile } from './import_file.ts';
+import {
+  HISTORY_FORMATS,
+  type HistoryFormat,
+  type ImportPlan,
+  importFile,
+  type Preview,
+  previewFile,
+} from './import_file.ts';
 import { fileVersion, readLinesForm } from './read_rows.ts';
 
 /** Half of what an address may send: live events of the same address have the other. */

@@ -1,6 +1,6 @@
 // As whom processes sign in, by the files that they have their variables of, and these files with other passwords.
 
-import { readClickhouseAddress, readClickhouseLogin } from '#infra/clickhouse/address.ts';
+import { readClickhouseAddress, readClickhouseLogin } from '#infra/clickhouse/servers.ts';
 import { isScram, type ScramMechanism } from '#infra/kafka/scram.ts';
 import { leadsToSame, readRedisAddress } from '#infra/redis/address.ts';
 import { asLogin, type LoginPart } from '#infra/rights/logins.ts';

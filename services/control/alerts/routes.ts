@@ -6,10 +6,14 @@ import {
   type AlertInput,
   alertInput,
   alertProblems,
+  alertSecretPlace,
   type ChannelInput,
   filledAlert,
+  sealedAs,
+  shownTarget,
+  targetProblems,
+  tellsAnew,
 } from '#pipelines/alerts/alert.ts';
-import { alertSecretPlace, sealedAs, shownTarget, targetProblems, tellsAnew } from '#pipelines/alerts/channels.ts';
 import { siteAlert } from '#pipelines/alerts/judge.ts';
 import { testAlert } from '#pipelines/alerts/sends.ts';
 import { namesPersons } from '#pipelines/analytics/personal_fields.ts';

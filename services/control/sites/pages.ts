@@ -4,7 +4,7 @@ import { type PagePreviewRow, pagePreviewStatement } from '#pipelines/analytics/
 import { pageRulesOf } from '#pipelines/settings/page_rules.ts';
 import { pageProblems } from '#pipelines/settings/validate.ts';
 import { PAGE_DEFAULTS, type PageRules, type Site } from '#schemas/setting.ts';
-import * as api from '#services/control_api/pages.ts';
+import * as api from '#services/control_api/sites.ts';
 import { siteParams } from '#services/control_api/sites.ts';
 import { MIN_PERSONS } from '../queries/routes.ts';
 import { inSite, refused, refusedFor, resource, route } from '../route.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createDnsResolver } from '#infra/egress/dns_resolver.ts';
+import { createDnsResolver } from '#infra/egress/ssrf_guard.ts';
 import type { DnsResolver } from '#pipelines/settings/domains.ts';
 import { startDnsServer } from '#test/harness/dns_server.ts';
 import { memoryDns } from '#test/harness/memory_dns.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readClickhouseAddress } from '#infra/clickhouse/address.ts';
+import { readClickhouseAddress } from '#infra/clickhouse/servers.ts';
 
 /**
  * What the proxy does to a request: passes it on; passes it on late; answers with ClickHouse's memory error without

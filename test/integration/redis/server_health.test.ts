@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMetrics } from '#infra/metrics/metrics.ts';
-import { readServerHealth, watchServerHealth } from '#infra/redis/server_health.ts';
+import { readServerHealth, watchServerHealth } from '#infra/redis/inspect.ts';
 import { useRedis } from '#test/harness/redis.ts';
 import { until } from '#test/harness/until.ts';
 

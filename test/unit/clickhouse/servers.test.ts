@@ -1,7 +1,12 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { expect, test } from 'vitest';
-import { isClickhouseAddress, readClickhouseAddress, readClickhouseLogin } from '#infra/clickhouse/address.ts';
-import { connectServers, type WatchedServer } from '#infra/clickhouse/servers.ts';
+import {
+  connectServers,
+  isClickhouseAddress,
+  readClickhouseAddress,
+  readClickhouseLogin,
+  type WatchedServer,
+} from '#infra/clickhouse/servers.ts';
 
 test.each([
   ['http://svc:p%40ss@a:8123/svc', ['http://svc:p%40ss@a:8123/svc']],

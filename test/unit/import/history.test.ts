@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
 import { createPacer } from '#services/cli/import/edge_client.ts';
-import { type HistoryFormat, historicalEvent } from '#services/cli/import/history_row.ts';
-import { type ImportPlan, importFile } from '#services/cli/import/import_file.ts';
+import { type HistoryFormat, historicalEvent, type ImportPlan, importFile } from '#services/cli/import/import_file.ts';
 import { fileVersion, readLinesForm } from '#services/cli/import/read_rows.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'history-'));

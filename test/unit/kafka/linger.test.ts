@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { createLinger, type Linger } from '#infra/kafka/consumer/linger.ts';
+import { createLinger, type Linger } from '#infra/kafka/consumer/consume.ts';
 
 /** A linger of 100 ms on a clock that is set by hand. */
 function lingering(lingerMs = 100, earlyMs = 0) {

@@ -1,3 +1,4 @@
+import { type Static, Type } from 'typebox';
 import type {
   Adapter,
   Answer,
@@ -19,8 +20,129 @@ import {
   split,
   throttle,
 } from '#pipelines/delivery/platform_http.ts';
-import { isRecord } from '#pipelines/events/vocabulary.ts';
-import { DEFAULT_BASE_URL, mapEvent, REDDIT_SCHEMA, type RedditSettings } from './map.ts';
+import { isRestricted, type PrivacyChoices } from '#pipelines/events/consent.ts';
+import {
+  type CanonicalName,
+  conversionName,
+  firstId,
+  isRecord,
+  type Properties,
+  textOrParameter,
+} from '#pipelines/events/vocabulary.ts';
+import { countryCode } from '#pipelines/privacy/countries.ts';
+import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
+import type { MapContext, MapResult } from '../../contract.ts';
+import { commerceOf, happenedAtMs, type Item } from '../../event_fields.ts';
+import { clientAddress, clientUserAgent, isKnownByDevice, sha256Hex } from '../../matching.ts';
+import { baseUrlField, cutText, listOrNull, present } from '../../platform_http.ts';
+import { choiceField, eventNamesField, secretField, textField } from '../../setting_fields.ts';
+
+const DEFAULT_BASE_URL = 'https://ads-api.reddit.com';
+
+const REDDIT_SCHEMA = Type.Object({
+  pixel_id: textField({
+    title: 'Pixel id',
+    description: 'As in a2_abcdefgh or t2_abcdefgh; shown in Events Manager.',
+    pattern: '^[A-Za-z0-9_]{4,40}$',
+  }),
+  access_token: secretField({
+    title: 'Conversion access token',
+    description: 'Made in Events Manager under Conversions API.',
+  }),
+  limited_data_use: choiceField(['no', 'yes'], {
+    title: 'Limited data use',
+    description: 'What is declared where an event says nothing itself.',
+    default: 'no',
+  }),
+  event_names: Type.Optional(
+    eventNamesField('Event names', "Reddit's standard names for events of yours; any other goes as a custom event."),
+  ),
+  base_url: baseUrlField(DEFAULT_BASE_URL),
+});
+
+type RedditSettings = Static<typeof REDDIT_SCHEMA>;
+
+/** Reddit's tracking types; any other act is a custom event under the name it was given. */
+const TRACKING_TYPES: Partial<Record<CanonicalName, string>> = {
+  page_view: 'PAGE_VISIT',
+  view_item: 'VIEW_CONTENT',
+  view_item_list: 'VIEW_CONTENT',
+  search: 'SEARCH',
+  add_to_cart: 'ADD_TO_CART',
+  add_to_wishlist: 'ADD_TO_WISHLIST',
+  purchase: 'PURCHASE',
+  generate_lead: 'LEAD',
+  sign_up: 'SIGN_UP',
+};
+
+const CUSTOM_NAME_CHARACTERS_MAX = 64;
+
+/** A site may choose a name as Reddit's pixel has it (SignUp) or as its API has it (SIGN_UP). */
+function typeOf({ name, mappedEventName }: MapContext<RedditSettings>): object {
+  const { canonical, given } = mappedEventName === null ? name : conversionName(mappedEventName);
+  const standard = canonical === null ? undefined : TRACKING_TYPES[canonical];
+  if (standard !== undefined) return { tracking_type: standard };
+  return { tracking_type: 'CUSTOM', custom_event_name: cutText(given, CUSTOM_NAME_CHARACTERS_MAX) };
+}
+
+const isLimited = (settings: RedditSettings, choices: PrivacyChoices): boolean =>
+  isRestricted(choices) || (choices.limitedDataUse === null && settings.limited_data_use === 'yes');
+
+function dataProcessing(event: Event): object {
+  const country = countryCode(event.country)?.toUpperCase() ?? null;
+  return present({ modes: ['LDU'], country });
+}
+
+/** Reddit hashes the address as well; e-mail goes without dots and plus, whatever its domain. */
+function userOf(
+  event: Event,
+  identifiers: Identifiers,
+  properties: Properties,
+  isLimited: boolean,
+): Record<string, unknown> {
+  const address = clientAddress(event);
+  return present({
+    email: identifiers.email_stripped ?? identifiers.email,
+    phone_number: identifiers.phone,
+    external_id: identifiers.external_id,
+    ip_address: address === null ? null : sha256Hex(address),
+    user_agent: clientUserAgent(event),
+    uuid: firstId(properties, ['rdt_uuid', '_rdt_uuid', '$rdt_uuid']),
+    data_processing_options: isLimited ? dataProcessing(event) : null,
+  });
+}
+
+const MATCHING = ['email', 'phone_number', 'external_id', 'uuid'];
+
+const isMatchable = (user: Record<string, unknown>, event: Event): boolean =>
+  MATCHING.some((key) => key in user) || (isKnownByDevice(event) && 'ip_address' in user);
+
+const product = ({ id, name, category }: Item): object => present({ id, name, category });
+
+/** An event in the form of Reddit's Conversions API, or `insufficient_user_data`. */
+function mapEvent(entry: EventEntry, context: MapContext<RedditSettings>): MapResult {
+  const { event } = entry;
+  const { settings, properties, identifiers, choices } = context;
+  const user = userOf(event, identifiers, properties, isLimited(settings, choices));
+  const click = textOrParameter(properties, ['rdt_cid', '$rdt_cid'], 'rdt_cid');
+  if (click === null && !isMatchable(user, event)) return { kind: 'skip', reason: 'insufficient_user_data' };
+  const { value, currency, itemCount, items } = commerceOf(event, properties);
+  const form = present({
+    event_at: happenedAtMs(event),
+    action_source: event.action_source === 'website' ? 'WEBSITE' : 'OFFLINE',
+    type: typeOf(context),
+    click_id: click,
+    user,
+    metadata: present({
+      conversion_id: context.dedupId,
+      value,
+      currency,
+      item_count: itemCount,
+      products: listOrNull(items.map(product)),
+    }),
+  });
+  return { kind: 'mapped', form, group: settings.pixel_id };
+}
 
 const DAY_MS = 86_400_000;
 const AGE_MAX_MS = 7 * DAY_MS;

@@ -1,7 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readClickhouseLogin } from '#infra/clickhouse/address.ts';
 import {
   ANALYST_SETTINGS,
   ANALYST_SITE,
@@ -17,6 +16,7 @@ import {
   SQL_VIEWS,
   sqlGrants,
 } from '#infra/clickhouse/analysts/analyst_rights.ts';
+import { readClickhouseLogin } from '#infra/clickhouse/servers.ts';
 import type { ScramMechanism } from '#infra/kafka/scram.ts';
 import { readRedisAddress } from '#infra/redis/address.ts';
 import { clickhouseUsers, processUsers } from '#infra/rights/process_rights.ts';

@@ -1,4 +1,4 @@
-import { uuidOf } from '#pipelines/delivery/destinations/posthog/map.ts';
+import { uuidOf } from '#pipelines/delivery/destinations/posthog/adapter.ts';
 import { entryOf, NOW_MS, personOf } from '#test/unit/delivery/entries.ts';
 import { caseBuilder, DAY_MS, definedAs, JANE, PAGE, skips, switchedOff, withSettings } from '../case_builders.ts';
 import type { MappingCase } from '../subject.ts';

@@ -1,7 +1,6 @@
 // Which addresses are one page of the site, and what that would make of the pages of its last day.
 import { useState } from 'preact/hooks';
-import type { PagePreview } from '#services/control_api/pages.ts';
-import type { SiteChange, SiteItem } from '#services/control_api/sites.ts';
+import type { PagePreview, SiteChange, SiteItem } from '#services/control_api/sites.ts';
 import { request, sitePath } from '../../api/request.ts';
 import { useMutation } from '../../api/use_answer.ts';
 import { EditForm } from '../../editing/editing.tsx';
