@@ -9,6 +9,8 @@ export interface Arrival {
   caller: Caller;
   receivedAtMs: number;
   sentAtMs: number | null;
+  /** Its calls are of the past: what is told by when it came says nothing. */
+  isHistorical?: boolean;
 }
 
 /** Why a call was not turned into events. Messages never repeat what was sent. */

@@ -46,7 +46,8 @@ const OFFSET_MS_MAX = 30 * 86_400_000;
 function happened(sent: JsonObject, uuid: unknown, arrival: Arrival): JsonObject {
   const { offset } = sent;
   const timestamp = firstGiven(sent['timestamp'], objectOr(sent['properties'])['timestamp']);
-  if (timestamp === undefined && typeof offset === 'number' && offset >= 0 && offset <= OFFSET_MS_MAX) {
+  const isTold = timestamp === undefined && arrival.isHistorical !== true;
+  if (isTold && typeof offset === 'number' && offset >= 0 && offset <= OFFSET_MS_MAX) {
     return { timestamp: new Date(arrival.receivedAtMs - offset).toISOString() };
   }
   const isRight = uuid === undefined || objectOr(sent['properties'])['$ignore_sent_at'] === true;

@@ -15,6 +15,8 @@ type ExportedRead = { ok: true; event: JsonObject } | { ok: false; problem: Meas
  * who reads the file to make.
  */
 export function mapExportedEvent(row: JsonObject): ExportedRead {
+  if (!REPEATED.every((name) => firstGiven(row[name]) === undefined || Array.isArray(row[name])))
+    return { ok: false, problem: 'body_not_object' };
   const userId = idText(row['user_id']);
   const parameters = valuesOf(row['event_params']);
   const ecommerce = objectOr(row['ecommerce']);
@@ -22,7 +24,7 @@ export function mapExportedEvent(row: JsonObject): ExportedRead {
   const items = Array.isArray(row['items']) ? row['items'].filter(isObject).map(itemOf) : [];
   const params = given({
     transaction_id: stated(ecommerce['transaction_id']),
-    value: numberOf(ecommerce['purchase_revenue']),
+    value: firstGiven(numberOf(ecommerce['purchase_revenue']), numberOf(ecommerce['refund_value'])),
     session_id: idText(parameters['ga_session_id']),
     ...campaignOf(objectOr(row['collected_traffic_source'])),
     ...parameters,
@@ -46,6 +48,9 @@ export function mapExportedEvent(row: JsonObject): ExportedRead {
   const { uuid: _made, properties, ...event } = read.events[0] as JsonObject;
   return { ok: true, event: { ...event, properties: { ...objectOr(properties), $lib: EXPORT_LIBRARY } } };
 }
+
+/** Columns that are lists; read otherwise nothing would be left of them. */
+const REPEATED = ['event_params', 'user_properties', 'items'];
 
 const NO_SECRET = Buffer.alloc(32);
 /** What GA4 writes where it has nothing. */

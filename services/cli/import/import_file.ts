@@ -3,17 +3,25 @@
 
 import { hash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
+import { idText } from '#pipelines/intake/compat/mapped_call.ts';
 import { mapPosthogEvent } from '#pipelines/intake/compat/posthog.ts';
 import { mapExportedEvent } from '#pipelines/intake/ga4/exported_event.ts';
-import { canonicalJson, firstGiven } from '#pipelines/intake/json_text.ts';
+import { canonicalJson, firstGiven, isAbsentOrObject } from '#pipelines/intake/json_text.ts';
 import { readForeignTime } from '#pipelines/intake/timestamp.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { UsageError } from '../command.ts';
-import { objectIn } from '../read.ts';
 import { BODY_BYTES_MAX, EVENTS_MAX, SendError, type SendPorts, type Sent, sendEvents } from './edge_client.ts';
 import type { Mapping } from './mapping.ts';
 import { type Counts, type FailedRow, noCounts, openProgress, type Progress } from './progress.ts';
-import { digestFile, fileVersion, readRows, type SourceForm, type SourceRow } from './read_rows.ts';
+import {
+  digestFile,
+  exactObject,
+  fileVersion,
+  isTooDeep,
+  readRows,
+  type SourceForm,
+  type SourceRow,
+} from './read_rows.ts';
 import { createZoneOffsets } from './read_values.ts';
 import {
   type Cells,
@@ -39,14 +47,15 @@ export type HistoryFormat = (typeof HISTORY_FORMATS)[number];
  * @param raw A line of JSON.
  */
 export function historicalEvent(raw: Buffer, format: HistoryFormat, site: string): RowOutcome {
-  const row = objectIn(raw.toString('utf8').replace(/^\uFEFF/, ''));
+  const row = exactObject(raw.toString('utf8'));
   if (row === null) return failed('row_unreadable');
   const event = READERS[format](row);
   if (typeof event === 'string') return failed(event);
   const { event: name, distinct_id: distinctId, uuid, properties, timestamp } = event;
   if (typeof name !== 'string' || name.trim() === '') return failed('event_missing');
   if (firstGiven(timestamp) === undefined) return failed('time_missing');
-  const timeMs = readForeignTime(timestamp);
+  // As BigQuery writes times.
+  const timeMs = readForeignTime(typeof timestamp === 'string' ? timestamp.replace(/ UTC$/, 'Z') : timestamp);
   if (timeMs === null) return failed('time_unreadable');
   const said: Omit<OutgoingEvent, 'uuid'> = {
     event: name,
@@ -67,13 +76,15 @@ function keyOf(uuid: unknown, event: Omit<OutgoingEvent, 'uuid'>, row: unknown, 
 /** What is read of a row, in the form of POST /v1/ingest; `row` tells rows apart that say the same. */
 const READERS: Readonly<Record<HistoryFormat, (row: JsonObject) => JsonObject | RowProblem>> = {
   posthog(row) {
+    const properties = parsed(row['properties']);
+    if (properties === null) return 'row_unreadable';
     const sent = {
       ...row,
-      properties: parsed(row['properties']),
+      properties,
       $set: firstGiven(row['$set'], parsed(row['set'])),
       $set_once: firstGiven(row['$set_once'], parsed(row['set_once'])),
     };
-    const mapped = mapPosthogEvent(sent, { caller: 'server', receivedAtMs: 0, sentAtMs: null });
+    const mapped = mapPosthogEvent(sent, { caller: 'server', receivedAtMs: 0, sentAtMs: null, isHistorical: true });
     return mapped.ok && isObject(mapped.event) ? mapped.event : 'row_unreadable';
   },
   ga4(row) {
@@ -82,11 +93,19 @@ const READERS: Readonly<Record<HistoryFormat, (row: JsonObject) => JsonObject | 
     // Google adds attribution to rows of the last three days, but leaves these as they are.
     return { ...mapped.event, row: [row['batch_page_id'], row['batch_ordering_id'], row['batch_event_index']] };
   },
-  ndjson: (row) => ({ ...row, uuid: firstGiven(row['uuid'], row['event_id']), properties: parsed(row['properties']) }),
+  ndjson(row) {
+    const properties = parsed(row['properties']);
+    if (properties === null) return 'row_unreadable';
+    const uuid = firstGiven(idText(row['uuid']), idText(row['event_id']));
+    return { ...row, uuid, distinct_id: idText(row['distinct_id']), properties };
+  },
 };
 
-/** Exports of tables have an object as the text of its JSON. */
-const parsed = (value: unknown): unknown => (typeof value === 'string' ? (objectIn(value) ?? undefined) : value);
+/** Exports of tables have an object as the text of its JSON; null for what is none, undefined where there is nothing. */
+function parsed(value: unknown): JsonObject | null | undefined {
+  if (isAbsentOrObject(value)) return isObject(value) ? value : undefined;
+  return typeof value !== 'string' || isTooDeep(value) ? null : exactObject(value);
+}
 
 /** What is imported, and how. */
 export interface ImportPlan {

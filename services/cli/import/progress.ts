@@ -164,9 +164,12 @@ function errorsRow({ line, code, reason, raw }: FailedRow, form: SourceForm): Bu
   return Buffer.concat([encoded(`${own}${separator}`, form), row, Buffer.from('\r\n')]);
 }
 
+/** Of rows that no fields can be put into. */
+const TEXT_ONLY: ReadonlySet<string> = new Set(['row_unreadable', 'row_too_long', 'encoding_invalid']);
+
 function jsonError(line: number, code: string, reason: string, raw: string): string {
   const own = JSON.stringify({ import_line: line, import_error: code, import_reason: reason }).slice(0, -1);
-  if (code === 'row_unreadable' || code === 'row_too_long') return `${own},"import_row":${JSON.stringify(raw)}}`;
+  if (TEXT_ONLY.has(code)) return `${own},"import_row":${JSON.stringify(raw)}}`;
   const inner = raw.slice(raw.indexOf('{') + 1).trim();
   return inner === '}' ? `${own}}` : `${own},${inner}`;
 }

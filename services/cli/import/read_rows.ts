@@ -110,6 +110,13 @@ const OTHER_KINDS = [
 const OTHER_KIND_BYTES = 4;
 const GZIP = [0x1f, 0x8b];
 
+/** The same of files that have to hold lines. */
+const NO_LINES = [
+  ['format_unknown', [0x5b], 'is one list: make lines of it, as jq -c ".[]" does'],
+  ['format_unknown', [0x50, 0x41, 0x52, 0x31], 'is Parquet: export JSON lines'],
+  ['format_unknown', [0x28, 0xb5, 0x2f, 0xfd], 'is packed with zstd: unpack it first'],
+] as const;
+
 /** Reads a file's beginning. @throws UsageError where its form cannot be told */
 export async function readForm(path: string, wanted: WantedForm): Promise<SourceForm> {
   const file = await open(path);
@@ -133,8 +140,10 @@ export async function readLinesForm(path: string): Promise<SourceForm> {
   try {
     const { buffer } = await file.read(Buffer.alloc(OTHER_KIND_BYTES), 0, OTHER_KIND_BYTES, 0);
     const isPacked = buffer[0] === GZIP[0] && buffer[1] === GZIP[1];
-    const other = OTHER_KINDS.find(([, first]) => first.every((byte, at) => buffer[at] === byte));
-    if (other !== undefined && !isPacked) throw new UsageError(other[0], `${path} is no newline-delimited JSON`);
+    const begins = ([, first]: (typeof OTHER_KINDS | typeof NO_LINES)[number]): boolean =>
+      first.every((byte, at) => buffer[at] === byte);
+    const other = isPacked ? undefined : [...OTHER_KINDS, ...NO_LINES].find(begins);
+    if (other !== undefined) throw new UsageError(other[0], `${path} is no newline-delimited JSON: it ${other[2]}`);
     const form = { format: 'ndjson', encoding: 'utf-8', separator: '', columns: [], header: null, zone: null } as const;
     return { ...form, offset: 0, line: 1, parquet: null, ...(isPacked ? { isPacked } : {}) };
   } finally {
@@ -218,7 +227,8 @@ function jsonForm(bytes: Buffer, isWhole: boolean, { encoding }: WantedForm): So
     const record = nextLine(bytes, at, isWhole);
     if (record === null) break;
     // A column is one though its first rows say nothing.
-    for (const column of Object.keys(jsonCells(bytes.subarray(at, record.end), true) ?? {})) columns.add(column);
+    const text = decoded(bytes.subarray(at, record.end), encoding) ?? '';
+    for (const column of Object.keys((isTooDeep(text) ? null : jsonCells(text, true)) ?? {})) columns.add(column);
     at = record.next;
   }
   const form = { format: 'ndjson', encoding, separator: '', header: null, zone: null, parquet: null } as const;
@@ -310,18 +320,19 @@ function nextLine(bytes: Buffer, start: number, isLast: boolean) {
   return { end, next: found < 0 ? end : end + 1, lines: found < 0 ? 0 : 1, problem };
 }
 
-/** Null for an empty line. */
-function rowOf(raw: Buffer, line: number, problem: RowProblem | null, form: SourceForm): SourceRow | null {
+/** Null for an empty line. A packed file, and each of several that were put together, may begin with a byte order mark. */
+function rowOf(bytes: Buffer, line: number, problem: RowProblem | null, form: SourceForm): SourceRow | null {
+  const raw = form.format !== 'csv' && hasMark(bytes) ? bytes.subarray(UTF8_MARK.length) : bytes;
   const bad = (found: RowProblem): SourceRow => ({ line, raw, cells: null, problem: found });
   if (problem !== null) return bad(problem);
-  if (form.format !== 'csv') {
-    if (raw.toString('latin1').trim() === '') return null;
-    const cells = jsonCells(raw);
-    return cells === null ? bad('row_unreadable') : { line, raw, cells, problem: null };
-  }
   const text = decoded(raw, form.encoding);
   if (text === null) return bad('encoding_invalid');
   if (text.trim() === '') return null;
+  if (form.format !== 'csv') {
+    if (isTooDeep(text)) return bad('row_too_deep');
+    const cells = jsonCells(text);
+    return cells === null ? bad('row_unreadable') : { line, raw, cells, problem: null };
+  }
   const fields = splitFields(text, form.separator);
   const { columns } = form;
   // Columns without a name, as spreadsheets leave them at the end, need not be there.
@@ -340,23 +351,43 @@ function rowOf(raw: Buffer, line: number, problem: RowProblem | null, form: Sour
 
 const isErrorColumn = (column: string): boolean => (ERROR_COLUMNS as readonly string[]).includes(column);
 
+/** Of what lies deeper nothing is read; so deep no row is walked. */
+const NESTED_MAX = 64;
+
+/** Whether JSON is nested deeper than a row is read. */
+export function isTooDeep(json: string): boolean {
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < json.length; at++) {
+    const sign = json[at];
+    if (sign === '\\') at++;
+    else if (sign === '"') isText = !isText;
+    else if (isText) continue;
+    else if (sign === '}' || sign === ']') depth--;
+    else if ((sign === '{' || sign === '[') && ++depth > NESTED_MAX) return true;
+  }
+  return false;
+}
+
+/** An object of JSON, in which a whole number that would be rounded is the text that it is; null for anything else. */
+export const exactObject = (json: string): Record<string, unknown> | null =>
+  objectIn(json, LONG_NUMBER.test(json) ? exactNumber : undefined);
+
+const LONG_NUMBER = /\d{16}/;
+
+const exactNumber: JsonReviver = (_name, value, { source }) =>
+  typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '')
+    ? source
+    : value;
+
 /** Values of an object by their path, as `properties.value`; null for what is no object. */
-function jsonCells(raw: Buffer, isEmptyKept = false): Cells | null {
-  const text = raw.toString('utf8');
-  const value = objectIn(text, LONG_NUMBER.test(text) ? exactNumber : undefined);
+function jsonCells(json: string, isEmptyKept = false): Cells | null {
+  const value = exactObject(json);
   if (value === null) return null;
   const cells: Record<string, Cell> = Object.create(null);
   flatten(value, '', cells, 0, isEmptyKept);
   return cells;
 }
-
-const LONG_NUMBER = /\d{16}/;
-
-/** A whole number that would be rounded stays the text that it is. */
-const exactNumber: JsonReviver = (_name, value, { source }) =>
-  typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '')
-    ? source
-    : value;
 
 const DEPTH_MAX = 8;
 

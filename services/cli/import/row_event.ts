@@ -15,6 +15,7 @@ export const ROW_PROBLEMS = {
   fields_count: 'it has another number of fields than the header',
   quote_unclosed: 'a quotation mark is not closed',
   quote_misplaced: 'a quotation mark stands where none can be',
+  row_too_deep: 'it is nested deeper than 64 levels',
   row_too_long: 'the row has more than 256 KiB',
   encoding_invalid: 'it is not UTF-8: say --encoding windows-1252',
   time_missing: 'it does not say when it happened',

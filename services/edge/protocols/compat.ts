@@ -146,7 +146,7 @@ async function takeCalls(
   read: ProtocolRequest,
 ): Promise<Answer> {
   const isHistorical = asksForHistory(read.historical, caller);
-  const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), openTimeSlices());
+  const mapped = await mapCalls(read, caller.key.caller, context.nowMs(), isHistorical, openTimeSlices());
   const peer = { clientIp: clientAddress(request), isCrossOrigin: true, isHistorical, ...requestSignals(request) };
   const source = { calls: read.calls, origins: mapped.origins, rejected: mapped.rejected };
   const accepted = await context.ingestService.accept(mapped.events, peer, caller, source);
@@ -176,12 +176,13 @@ async function mapCalls(
   { calls, sentAtMs, map }: ProtocolRequest,
   caller: Caller,
   receivedAtMs: number,
+  isHistorical: boolean,
   turns: Yielder,
 ): Promise<MappedCalls> {
   const mapped: MappedCalls = { events: [], origins: [], rejected: [] };
   for (const [index, call] of calls.entries()) {
     if (turns.isOver()) await turns.next();
-    const outcome = map(call, { caller, receivedAtMs, sentAtMs });
+    const outcome = map(call, { caller, receivedAtMs, sentAtMs, isHistorical });
     if (outcome.ok) {
       mapped.events.push(outcome.event);
       mapped.origins.push(index);

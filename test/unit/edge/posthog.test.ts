@@ -174,7 +174,7 @@ test.each([
 });
 
 test('a batch of a historical migration is taken at its own times from a server key, and from no other', async () => {
-  const old = event(1, { timestamp: '2019-05-04T03:02:01Z' });
+  const old: Record<string, unknown> = event(1, { timestamp: '2019-05-04T03:02:01Z' });
   const send = (key: string, historical_migration: unknown) =>
     post(edge, '/batch/', JSON.stringify({ api_key: key, historical_migration, batch: [old] }), {
       'content-type': 'application/json',
@@ -187,5 +187,9 @@ test('a batch of a historical migration is taken at its own times from a server 
     body: { code: 'historical_migration_invalid' },
   });
   expect(await send(edge.browserKey, true)).toMatchObject({ status: 403, body: { code: 'historical_refused' } });
+  // When it came says nothing of when it was.
+  old['timestamp'] = undefined;
+  old['offset'] = 5;
+  expect(await send(edge.serverKey, true)).toMatchObject({ status: 400, body: { code: 'events_rejected' } });
   expect(edge.records.flat()).toHaveLength(1);
 });

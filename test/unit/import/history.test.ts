@@ -72,6 +72,8 @@ describe('a row of GA4’s export', () => {
     [{ event_name: undefined }, 'event_missing'],
     [{ event_timestamp: undefined }, 'time_missing'],
     [{ event_timestamp: 'soon' }, 'time_unreadable'],
+    [{ event_params: '[{"key":"value"}]' }, 'row_unreadable'],
+    [{ items: { item_id: 'A1' } }, 'row_unreadable'],
   ])('with %j: %s', (changes, problem) => {
     expect(read('ga4', { ...GA4_ROW, ...changes })).toMatchObject({ ok: false, problem });
   });
@@ -98,6 +100,42 @@ test('a row of PostHog’s export is the event that its library sent, with its i
       properties: { $anon_distinct_id: 'browser-1', plan: 'pro', $set: { plan: 'pro' }, external_id: 'ann' },
     },
   });
+});
+
+test('a refund of GA4’s export is worth what was paid back', () => {
+  const ecommerce = { transaction_id: '48', refund_value: 12.5 };
+  const outcome = read('ga4', { ...GA4_ROW, event_name: 'refund', event_params: [], ecommerce });
+  expect(outcome).toMatchObject({ event: { event: 'refund', properties: { order_id: '48', value: 12.5 } } });
+});
+
+const NAMED = { event: 'seen', distinct_id: 'ann', timestamp: '2021-01-31T05:05:10Z' };
+
+test.each([
+  ['2021-01-31 05:05:10 UTC', '2021-01-31T05:05:10.000Z'],
+  ['2021-01-31 05:05:10.766593 UTC', '2021-01-31T05:05:10.766Z'],
+  ['2021-01-31T07:05:10+02:00', '2021-01-31T05:05:10.000Z'],
+  [1_612_069_510, '2021-01-31T05:05:10.000Z'],
+  [1_612_069_510_766, '2021-01-31T05:05:10.766Z'],
+  ['1612069510766593', '2021-01-31T05:05:10.766Z'],
+])('the time %j is %s', (timestamp, instant) => {
+  expect(read('ndjson', { ...NAMED, timestamp })).toMatchObject({ event: { timestamp: instant } });
+});
+
+test.each(['posthog', 'ndjson'] as const)('ids that are numbers stay as they are, in %s', (format) => {
+  const raw = '{"event":"seen","distinct_id":12345678901234567890,"uuid":7,"timestamp":"2021-01-31"}';
+  expect(historicalEvent(Buffer.from(raw), format, 'shop')).toMatchObject({
+    key: { by: 'uuid', uuid: '7' },
+    event: { distinct_id: '12345678901234567890' },
+  });
+});
+
+test.each([
+  ['posthog', { ...NAMED, timestamp: undefined, offset: 500 }, 'time_missing'],
+  ['posthog', { ...NAMED, properties: 'plan=pro' }, 'row_unreadable'],
+  ['posthog', { ...NAMED, properties: `{"a":${'['.repeat(5_000)}${']'.repeat(5_000)}}` }, 'row_unreadable'],
+  ['ndjson', { ...NAMED, properties: ['pro'] }, 'row_unreadable'],
+] as const)('of %s %j is no row: %s', (format, row, problem) => {
+  expect(read(format, row)).toMatchObject({ ok: false, problem });
 });
 
 async function planOf(path: string, changes: Partial<ImportPlan> = {}): Promise<ImportPlan> {
@@ -139,6 +177,48 @@ test('a packed file is sent as historical, the same ids each time, and its error
   expect(again.bodies).toEqual(first.bodies);
   const ids = first.bodies.flatMap(({ events }) => events.map(({ uuid }) => uuid));
   expect([first.bodies[0]?.historical_migration, new Set(ids).size]).toEqual([true, 2]);
+});
+
+const SENT = { ...ROW, timestamp: '2019-01-01T00:00:00.000Z' };
+
+/** What became of the lines of a file, and the ids of those that were sent. */
+async function imported(name: string, content: Buffer | string) {
+  const path = join(folder, name);
+  writeFileSync(path, content);
+  const sent = edge();
+  const { counts } = await importFile(await planOf(path), sent.ports);
+  return { failed: counts.failed, events: sent.bodies.flatMap(({ events }) => events) };
+}
+
+test.each([
+  ['marked.ndjson', (text: string) => text],
+  ['marked.ndjson.gz', (text: string) => gzipSync(text)],
+])('a byte order mark begins no row less, in %s', async (name, pack) => {
+  const line = JSON.stringify(ROW);
+  expect(await imported(name, pack(`\uFEFF${line}\r\n\r\n\uFEFF${line}`))).toMatchObject({
+    failed: {},
+    events: [SENT, SENT],
+  });
+});
+
+test('a row that is nested too deep, or in another encoding, fails by itself', async () => {
+  const deep = `{"event":"seen","distinct_id":"ann","timestamp":"2019-01-01","properties":{"a":${'{"b":'.repeat(5_000)}1${'}'.repeat(5_001)}}`;
+  const latin = Buffer.from(`${JSON.stringify({ ...ROW, distinct_id: 'René' })}\n`, 'latin1');
+  const lines = Buffer.concat([Buffer.from(`${deep}\n`), latin, Buffer.from(JSON.stringify(ROW))]);
+  expect(await imported('broken.ndjson', lines)).toMatchObject({
+    failed: { row_too_deep: 1, encoding_invalid: 1 },
+    events: [SENT],
+  });
+});
+
+test.each([
+  ['list.json', JSON.stringify([ROW]), 'jq'],
+  ['rows.parquet', 'PAR1', 'Parquet'],
+])('%s is refused whole, with what to do', async (name, content, word) => {
+  await expect(imported(name, content)).rejects.toMatchObject({
+    code: 'format_unknown',
+    message: expect.stringContaining(word),
+  });
 });
 
 test('a packed file that is cut off is refused at its end, and goes on when it is whole', async () => {
