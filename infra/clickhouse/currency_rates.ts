@@ -13,7 +13,7 @@ interface LoadedRates {
 }
 
 export interface RateStore {
-  /** The currency that all are against; null where none is loaded. */
+  /** The currency that all are against, or several where two were loaded at once; null where none is loaded. */
   read(): Promise<{ base: string | null; currencies: LoadedRates[] }>;
   /** Writes rates over those of the same currencies and days. */
   write(base: string, rates: readonly Rate[]): Promise<void>;
@@ -27,13 +27,14 @@ const LOADED = 'currency_rates FINAL WHERE rate > 0';
 export function createRateStore(warehouse: Warehouse): RateStore {
   return {
     async read() {
-      const rows = await select<LoadedRates & { base: string }>(
+      const rows = await select<LoadedRates & { bases: string[] }>(
         warehouse,
-        `SELECT currency, any(base) AS base, toString(min(day)) AS first, toString(max(day)) AS last, toUInt32(count()) AS days
+        `SELECT currency, groupUniqArray(base) AS bases, toString(min(day)) AS first, toString(max(day)) AS last, toUInt32(count()) AS days
         FROM ${LOADED} GROUP BY currency ORDER BY currency`,
       );
       const currencies = rows.map(({ currency, first, last, days }) => ({ currency, first, last, days }));
-      return { base: rows[0]?.base ?? null, currencies };
+      const bases = [...new Set(rows.flatMap((row) => row.bases))].sort();
+      return { base: bases.length === 0 ? null : bases.join(', '), currencies };
     },
     async write(base, rates) {
       const days = [...new Set(rates.map(({ day }) => day))];

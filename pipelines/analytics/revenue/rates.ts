@@ -21,13 +21,20 @@ const RATE_MAX = 1e9;
 const isDay = (text: string): boolean => DAY.test(text) && new Date(text).toISOString().startsWith(text);
 const isRate = (rate: number): boolean => rate >= RATE_MIN && rate <= RATE_MAX;
 
-/** What of rates no schema can say: days that there are not, and the base itself, which is 1. */
+const keyOf = ({ day, currency }: Pick<Rate, 'day' | 'currency'>): string => `${day} ${currency}`;
+
+/** What of rates no schema can say: days that there are not, the base itself, which is 1, and two for one day. */
 export function rateProblems(base: string, rates: readonly Rate[]): Problem[] {
+  const seen = new Set<string>();
+  const isAgain = (rate: Rate): boolean => seen.size === seen.add(keyOf(rate)).size;
   return rates.flatMap(({ day, currency, rate }, index) => [
     ...(isDay(day) ? [] : [problem('field_malformed', `rates[${index}].day`, 'is no day between 1970 and 2139')]),
     ...(isRate(rate)
       ? []
       : [problem('field_malformed', `rates[${index}].rate`, `is not from ${RATE_MIN} to ${RATE_MAX}`)]),
+    ...(isAgain({ day, currency, rate })
+      ? [problem('repeated', `rates[${index}]`, 'an earlier one is of its day')]
+      : []),
     ...(currency === base ? [problem('field_malformed', `rates[${index}].currency`, 'is the base')] : []),
   ]);
 }
@@ -37,6 +44,8 @@ export class RateFileError extends Error {
   readonly code = 'rates_unreadable';
 }
 
+/** As number texts are written here: one with a comma, or a sign, is not ours to guess at. */
+const DECIMAL = /^\d+(?:\.\d+)?$/;
 const NONE: ReadonlySet<string> = new Set(['', 'N/A']);
 
 /**
@@ -54,20 +63,24 @@ export function readRates(csv: string): Rate[] {
   const isLong = names.join() === 'day,currency,rate';
   if (!isLong && names[0] !== 'date')
     throw new RateFileError('line 1: is neither day,currency,rate nor Date,USD,JPY,...');
+  const seen = new Set<string>();
+  const rateAt = (day: string, currency: string, cell: string, line: number): Rate => {
+    const rate = DECIMAL.test(cell) ? Number(cell) : Number.NaN;
+    if (!isDay(day) || !CODE.test(currency) || !isRate(rate))
+      throw new RateFileError(`line ${line}: is no day, currency and rate`);
+    if (seen.size === seen.add(keyOf({ day, currency })).size)
+      throw new RateFileError(`line ${line}: has a second rate of ${currency} on ${day}`);
+    return { day, currency, rate };
+  };
   return lines.flatMap((cells, index) => {
     if (cells.length === 1 && cells[0] === '') return [];
+    const line = index + 2;
     const [day = '', ...rest] = cells;
-    const pairs = isLong
-      ? [[rest[0] ?? '', rest[1] ?? ''] as const]
-      : rest.map((cell, at) => [head[at + 1] ?? '', cell] as const);
+    // A number with a comma is two cells.
+    if (cells.length !== head.length)
+      throw new RateFileError(`line ${line}: has ${cells.length} fields, and the first line ${head.length}`);
+    if (isLong) return [rateAt(day, rest[0] ?? '', rest[1] ?? '', line)];
     // Lines of the bank's files end with a comma.
-    return pairs
-      .filter(([, cell]) => isLong || !NONE.has(cell))
-      .map(([currency, cell]) => {
-        const rate = Number(cell);
-        const isWhole = !isLong || rest.length === 2;
-        if (isWhole && isDay(day) && CODE.test(currency) && isRate(rate)) return { day, currency, rate };
-        throw new RateFileError(`line ${index + 2}: is no day, currency and rate`);
-      });
+    return rest.flatMap((cell, at) => (NONE.has(cell) ? [] : [rateAt(day, head[at + 1] ?? '', cell, line)]));
   });
 }

@@ -54,7 +54,7 @@ function revenueStatement(siteId: string, query: RevenueQuery, minPersons = 1): 
   const least = minPersons > 1 && field !== undefined && hasSmallCountValues(field) ? minPersons : 1;
   const { currency = '' } = query;
   const lines = linesSql(eventsSql(siteId, query, spans, binder), currency !== '');
-  const inOne = currency === '' ? lines : convertedSql(lines, currency, binder);
+  const inOne = currency === '' ? lines : convertedSql(lines, currency, spans, binder);
   const ranked = rankedSql(statesSql(inOne), limit, least);
   const starts = spans.map(
     (one, period) => `SELECT ('start', ${period}, '', 0, bucket), 0, '', 0, [], [], [], []
@@ -164,11 +164,17 @@ function linesSql(events: string, withDay: boolean): string {
   FROM (${sums}) WHERE period < ${OUTSIDE} AND if(known, sale.3, passes)`;
 }
 
-/** The lines with what there is a rate for in one currency. */
-function convertedSql(lines: string, currency: string, binder: Binder): string {
+/**
+ * The lines with what there is a rate for in one currency. Rates are compared with those of their day and base alone: two bases may
+ * stand there where two operators loaded at once.
+ */
+function convertedSql(lines: string, currency: string, spans: readonly TimeSpan[], binder: Binder): string {
   const into = binder.bind(currency, 'String');
+  const asked = `day >= toDate(${spans.at(-1)?.from} - toIntervalDay(${EARLIER_DAYS + RATE_DAYS}))
+      AND day <= toDate(${spans[0]?.to} + toIntervalDay(${LATER_DAYS}))`;
   const rates = `SELECT one.1 AS other, day AS since, into / one.2 AS factor
-    FROM (SELECT day, groupArray((currency, rate)) AS rates, anyIf(rate, currency = ${into}) AS into FROM currency_rates FINAL WHERE rate > 0 GROUP BY day)
+    FROM (SELECT day, groupArray((currency, rate)) AS rates, anyIf(rate, currency = ${into}) AS into FROM currency_rates FINAL
+      WHERE rate > 0 AND ${asked} GROUP BY day, base)
     ARRAY JOIN rates AS one WHERE into > 0`;
   const same = 'id, period, bucket, repeats, type, person, said, issues';
   const found = `SELECT ${same}, currency AS code, sum AS units, parts AS shares,

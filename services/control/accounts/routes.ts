@@ -167,6 +167,23 @@ const loaded = async ({ rates }: Pick<ControlServices, 'rates'>): Promise<Gather
   body: await rates.read(),
 });
 
+/** Noted before it is done, so that the audit misses nothing, and again where it failed, so that it claims nothing. */
+async function changedRates(
+  services: Pick<ControlServices, 'rates' | 'note'>,
+  what: Record<string, unknown>,
+  change: () => Promise<void>,
+): Promise<GatheredAnswer> {
+  const world = await services.note('rates', what);
+  if ('kind' in world) return world;
+  try {
+    await change();
+  } catch (error) {
+    await services.note('rates', { ...what, failed: true });
+    throw error;
+  }
+  return loaded(services);
+}
+
 export const rateRoutes = resource('Queries', [
   route('GET', path, 'getRates', {
     access: inAll('queries.manage'),
@@ -188,10 +205,8 @@ export const rateRoutes = resource('Queries', [
       const { base: before } = await services.rates.read();
       if (before !== null && before !== base) return refused('rates_base_differs');
       const days = rates.map(({ day }) => day).sort();
-      const world = await services.note('rates', { base, rates: rates.length, from: days[0], to: days.at(-1) });
-      if ('kind' in world) return world;
-      await services.rates.write(base, rates);
-      return loaded(services);
+      const what = { base, rates: rates.length, from: days[0], to: days.at(-1) };
+      return changedRates(services, what, () => services.rates.write(base, rates));
     },
   }),
   route('DELETE', path, 'clearRates', {
@@ -199,11 +214,6 @@ export const rateRoutes = resource('Queries', [
     summary: 'Take all rates of currencies back',
     success,
     errors: ['query_unavailable', 'settings_not_stored'],
-    async gather(_input, services) {
-      const world = await services.note('rates', { clear: true });
-      if ('kind' in world) return world;
-      await services.rates.clear();
-      return loaded(services);
-    },
+    gather: (_input, services) => changedRates(services, { clear: true }, () => services.rates.clear()),
   }),
 ]);

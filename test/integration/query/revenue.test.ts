@@ -186,3 +186,17 @@ test('as many rates as one request may have are stored', async () => {
     ['USD', 10_000],
   ]);
 });
+
+test('rates of two bases that were loaded at once are never mixed, and another load is refused', async () => {
+  const world = await create();
+  const rates = createRateStore(world.database.warehouse);
+  const day = '2026-10-01';
+  await rates.write('EUR', [{ day, currency: 'CHF', rate: 0.5 }]);
+  await rates.write('USD', [{ day, currency: 'JPY', rate: 100 }]);
+  expect((await rates.read()).base).toBe('EUR, USD');
+  await world.store([[storedRow('ann', 'purchase', 1, { value: 100, currency: 'JPY', order_id: 'a' })]]);
+  const told = await world.ask<RevenueAnswer>('revenue', { ...OCTOBER, currency: 'EUR' });
+  expect(told.currencies.map(({ currency, gross }) => [currency, gross])).toEqual([['JPY', 100]]);
+  const inDollars = await world.ask<RevenueAnswer>('revenue', { ...OCTOBER, currency: 'USD' });
+  expect(inDollars.currencies.map(({ currency, gross }) => [currency, gross])).toEqual([['USD', 1]]);
+});

@@ -152,6 +152,7 @@ export interface Control {
   sessions: MemorySessions;
   /** Sign-ins that are under way at providers, and invitations. */
   notes: OneTimeTokens;
+  rates: RateStore;
   /** Makes a user who may sign in with the password `PASSWORD`. */
   addUser(changes?: Partial<User>): Promise<User>;
   /** What the name servers hold, by kind and name; 'silent' under `*` where they are away. */
@@ -191,6 +192,7 @@ export async function control(
   const zone: Control['zone'] = new Map();
   const dns = memoryDns((name, kind) => zone.get('*') ?? zone.get(`${kind} ${name}`) ?? 'nxdomain');
   const running: RunningQuery[] = [];
+  const rates = memoryRates();
   const analysts: Control['analysts'] = { users: new Map() };
   const splits: Control['splits'] = { group: [], edges: [], made: [], isAsPlanned: true };
   const persons = memoryPersons(() => clock.nowMs);
@@ -237,7 +239,7 @@ export async function control(
         () => undefined,
       ),
     ),
-    rates: memoryRates(),
+    rates,
     cohortLists,
     running: {
       list: async () => running,
@@ -318,6 +320,7 @@ export async function control(
     monthUsed,
     replays,
     tags,
+    rates,
     rejections,
     deadLetters,
     alerts,

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { WarehouseError } from '#infra/clickhouse/client.ts';
 import { controlWithShop, LABEL } from './harness.ts';
 
 const USD = { day: '2026-10-01', currency: 'USD', rate: 1.0831 };
@@ -45,4 +46,15 @@ test('rates against another currency than those that are loaded are refused, and
     ['rates[1].day', 'rates[1].rate'],
   ]);
   expect(await put({ base: 'euro', rates: [USD] })).toEqual([400, 'settings_invalid', ['base']]);
+});
+
+test('the audit says of rates that could not be stored that they were not', async () => {
+  const world = await controlWithShop();
+  world.rates.write = () => Promise.reject(new WarehouseError('warehouse_unavailable', 'away'));
+  expect((await world.call('PUT', 'rates', { body: { base: 'EUR', rates: [USD] } })).status).toBe(503);
+  const { items } = (await world.call('GET', 'audit?setting_key=rates')).body;
+  expect(items).toMatchObject([
+    { after: { base: 'EUR', rates: 1, failed: true } },
+    { after: { base: 'EUR', rates: 1 } },
+  ]);
 });

@@ -22,6 +22,12 @@ test.for([
   ['day,currency,rate\n2026-10-01,USD,1,08', 'line 2'],
   ['Date,USD\n2026-10-01,1,08', 'line 2'],
   ['Date,USD\n2026-10-01,-1', 'line 2'],
+  ['Date,USD,JPY,\n2026-10-01,1,0852,161,3,', 'line 2'],
+  ['Date,USD,JPY\n2026-10-01,1.08', 'line 2'],
+  ['Date,USD\n2026-10-01,"1,08"', 'line 2'],
+  ['Date,USD\n2026-10-01,1e1', 'line 2'],
+  ['Date,USD,USD\n2026-10-01,1.08,1.09', 'a second rate of USD on 2026-10-01'],
+  ['day,currency,rate\n2026-10-01,USD,1.08\n2026-10-01,USD,1.08', 'line 3: has a second rate'],
 ] as const)('%j is no file of rates: %s', ([csv, line]) => {
   expect(() => readRates(csv)).toThrow(line);
 });
@@ -31,11 +37,13 @@ test('no rate is of a day that there is not, of the base, or so great or small t
     { day: '2026-10-01', currency: 'USD', rate: 1.08 },
     { day: '2026-02-30', currency: 'USD', rate: 1.08 },
     { day: '2026-10-01', currency: 'EUR', rate: 1 },
-    { day: '2026-10-01', currency: 'USD', rate: 0 },
+    { day: '2026-10-02', currency: 'USD', rate: 0 },
+    { day: '2026-10-01', currency: 'USD', rate: 1.09 },
   ];
   expect(rateProblems('EUR', rates).map(({ field }) => field)).toEqual([
     'rates[1].day',
     'rates[2].currency',
     'rates[3].rate',
+    'rates[4]',
   ]);
 });
