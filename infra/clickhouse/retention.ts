@@ -60,6 +60,9 @@ export interface SiteDays {
   days: number;
 }
 
+/** What a site brings in of its past came with the age that it has, and nothing older was taken. */
+const SITE_AGED_BY = { ...AGED_BY, event_rows: `if(historical, timestamp, ${AGED_BY.event_rows})` };
+
 /** A mutation writes all rows of a partition anew, those of other sites too: once a week, as is done for a whole table. */
 const OVERDUE_DAYS = 7;
 
@@ -77,7 +80,7 @@ export async function dropAgedOfSites(
   const ids = listed(sites.map(({ siteId }) => siteId));
   const daysOf = `transform(toString(site_id), [${ids}], [${sites.map(({ days }) => days).join(', ')}], 0)`;
   const isAged = (late: number): string =>
-    `site_id IN (${ids}) AND toDateTime(${AGED_BY[table]}) + toIntervalDay(${daysOf} + ${late}) < now()`;
+    `site_id IN (${ids}) AND toDateTime(${SITE_AGED_BY[table]}) + toIntervalDay(${daysOf} + ${late}) < now()`;
   const partitions = await select<{ id: string; found: number }>(
     warehouse,
     `SELECT _partition_id AS id, toFloat64(count()) AS found FROM ${table} WHERE ${isAged(0)}

@@ -73,13 +73,15 @@ function listingAnswer(rows: readonly ListedRow[]): Listing {
 const LISTED = `event_id, event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTimestamp64Milli(received_at) AS received,
   distinct_id, person_id AS person, action_source, mode, country, value, currency, order_id, properties`;
 
-/** The statement of the events that arrived last, newest first. Rows: ListedRow. */
+/** The statement of the events that arrived last, newest first, but for those of the past. Rows: ListedRow. */
 export function liveStatement(siteId: string, query: RecentEventsQuery, nowMs: number): Statement {
   const binder = createBinder();
   const { received_before: before, received_after: after = (before ?? nowMs) - LIVE_MS, limit = LIVE_LIMIT } = query;
   const wanted = allOf([
     `site_id = ${binder.bind(siteId, 'String')}`,
     `received_at > ${binder.time(after)}`,
+    // Years that are brought in would leave nothing to be seen of what happens.
+    'NOT historical',
     ...(before === undefined ? [] : [`received_at < ${binder.time(before)}`]),
     selects(query, binder),
   ]);

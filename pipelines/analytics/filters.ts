@@ -46,6 +46,7 @@ export const COLUMNS = [
   'ad_personalization',
   'consent_defaults',
   'limited_data_use',
+  'historical',
   'geo_country',
   'geo_region',
   'geo_city',

@@ -33,6 +33,7 @@ const OF_MANY: ReadonlySet<Column> = new Set([
   'ad_personalization',
   'consent_defaults',
   'limited_data_use',
+  'historical',
   'geo_country',
   'browser',
   'os',

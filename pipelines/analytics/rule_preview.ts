@@ -18,7 +18,7 @@ export interface PreviewRow extends Record<Identifier, number>, Pick<EventRow, S
 }
 
 type StoredColumn =
-  | ('event_id' | 'event' | 'mode' | 'action_source' | 'client_ip' | 'client_user_agent')
+  | ('event_id' | 'event' | 'mode' | 'historical' | 'action_source' | 'client_ip' | 'client_user_agent')
   | ('city' | 'state' | 'zip' | 'country' | 'value' | 'currency' | 'order_id' | 'properties');
 
 /** Larger events are left out, so that a preview holds up nothing else. */
@@ -30,7 +30,7 @@ export function previewStatement(siteId: string, sinceMs: number, limit: number)
   const wanted = `site_id = ${binder.bind(siteId, 'String')} AND received_at > ${binder.time(sinceMs)}
   AND length(properties) <= ${PROPERTIES_BYTES_MAX}`;
   return binder.statement(`SELECT event_id, event, toUnixTimestamp64Milli(received_at) AS received,
-  toUnixTimestamp64Milli(timestamp) AS happened, mode, action_source, city, state, zip, country, client_ip, client_user_agent,
+  toUnixTimestamp64Milli(timestamp) AS happened, mode, historical, action_source, city, state, zip, country, client_ip, client_user_agent,
   email_sha256 != '' AS email, phone_hmac != '' AS phone, first_name_sha256 != '' AS first_name,
   last_name_sha256 != '' AS last_name, external_id_sha256 != '' AS external_id, value, currency, order_id, properties
 FROM event_rows WHERE ${wanted}
@@ -81,6 +81,7 @@ function entryOf(siteId: string, row: PreviewRow): EventEntry {
       ...{ site_id: siteId, event_id, event, distinct_id: '', received_at: received, timestamp: happened },
       ...{ original_timestamp: null, caller: 'server', identify: false, previous_distinct_id: null },
       mode: row.mode as SiteMode,
+      historical: row.historical,
       action_source: row.action_source as ActionSource,
       identifiers: { ...noIdentifiers(), ...Object.fromEntries(known) },
       ...{ city: orNull(row.city), state: orNull(row.state), zip: orNull(row.zip), country: orNull(row.country) },

@@ -145,6 +145,7 @@ export type EventRow = {
   ad_personalization: string;
   consent_defaults: string;
   limited_data_use: boolean;
+  historical: boolean;
   geo_country: string;
   geo_region: string;
   geo_city: string;

@@ -17,7 +17,7 @@ export const EXPORT_COLUMNS = [
   'identify email_sha256 phone_hmac first_name_sha256 last_name_sha256 external_id_sha256 city state zip country',
   'client_ip client_user_agent value currency order_id ad_storage analytics_storage ad_user_data ad_personalization',
   'consent_defaults limited_data_use geo_country geo_region geo_city browser browser_version os os_version device_type',
-  'language screen_class properties',
+  'language screen_class historical properties',
 ].flatMap((names) => names.split(' '));
 
 /** What is exported: events that happened in a time, its end left out. */

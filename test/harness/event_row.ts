@@ -59,6 +59,7 @@ export function eventRow({ event, person, coordinate }: EventEntry): EventRow {
     ad_personalization: consent('ad_personalization'),
     consent_defaults: CONSENT_TYPES.filter((type) => state(type).endsWith('default')).join(','),
     limited_data_use: event.consent?.limited_data_use ?? false,
+    historical: event.historical ?? false,
     ...NO_VISITOR,
   };
 }

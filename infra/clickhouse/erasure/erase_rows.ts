@@ -108,7 +108,7 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
 
   /**
    * What a destination was sent of whom it is about: of events that were attempted there; and where nothing is known of that any
-   * more, of those that arrived since it was set up.
+   * more, of those that arrived since it was set up. Of the past none was.
    *
    * @param sinceMs Milliseconds since 1970 UTC.
    */
@@ -121,7 +121,7 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
       warehouse,
       `SELECT DISTINCT erasure_id, distinct_id, arrived_person_id AS person_id, email_sha256 AS email, external_id_sha256 AS external_id
        FROM event_rows GLOBAL INNER JOIN (${theirs}) AS subjects USING (site_id, event_hash)
-       WHERE site_id = {site:String} AND event_hash GLOBAL IN (SELECT event_hash FROM (${theirs}))
+       WHERE site_id = {site:String} AND event_hash GLOBAL IN (SELECT event_hash FROM (${theirs})) AND NOT historical
          AND (event_hash GLOBAL IN (${outcomes} AND outcome IN ('delivered', 'diverted', 'dead'))
            OR (event_hash GLOBAL NOT IN (${outcomes}) AND received_at >= fromUnixTimestamp64Milli({since:Int64})))
        LIMIT ${SENT_MAX} BY erasure_id`,

@@ -101,10 +101,7 @@ const EVENT_COPIES: readonly Copy[] = [
   furtherIdentifiers,
   textOrEmpty('key_id'),
   consent(),
-  // What servers bring in of the past of a site is what its browsers did.
-  (from) => {
-    if (readBoolean(from) === 1) facts.isBrowsers = true;
-  },
+  historical(),
 ];
 const copyPerson = textOrEmpty('arrived_person_id');
 const rawPartition = column('raw_partition', 'Int32');
@@ -271,6 +268,16 @@ function consent(): Copy {
     defaults.bytes(subsets[set] as Buffer);
     limited.byte(isKept && isThere(from) ? readBoolean(from) : 0);
     if (isKept) readBoolean(from);
+  };
+}
+
+/** What servers bring in of the past of a site is what its browsers did. */
+function historical(): Copy {
+  const to = column('historical', 'Bool');
+  return (from) => {
+    const isHistorical = readBoolean(from);
+    to.byte(isHistorical);
+    if (isHistorical === 1) facts.isBrowsers = true;
   };
 }
 

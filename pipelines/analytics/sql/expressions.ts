@@ -33,6 +33,7 @@ const TEXTS: Partial<Record<Column, (binder: Binder) => string>> = {
   event: eventText,
   identify: () => "if(identify, 'true', 'false')",
   limited_data_use: () => "if(limited_data_use, 'true', 'false')",
+  historical: () => "if(historical, 'true', 'false')",
   value: () => "ifNull(toString(value), '')",
 };
 

@@ -78,6 +78,16 @@ test('the past is measured at its own times, once, and goes to no destination, w
   await until('all outcomes', outcomes, (found) => found.length === 2 && found[1]?.events === MONTHS + 1, WAIT);
   expect(await outcomes()).toEqual(told);
 
+  type Named = { event_id: string }[];
+  expect((await site.settings.run<{ events: Named }>('live', site.site)).events).toMatchObject([
+    { event_id: now.uuid },
+  ]);
+  const preview = ['destination', 'preview', 'webhook', '--site', site.site];
+  const previewed = await site.settings.run<(Named[0] & { skipped: string })[]>(...preview);
+  expect(previewed.filter(({ event_id }) => event_id !== now.uuid).map(({ skipped }) => skipped)).toEqual(
+    Array.from({ length: previewed.length - 1 }, () => 'historical'),
+  );
+
   const range = ['--from', '1h', '--to', 'now', '--site', site.site, '--destination', 'webhook', '--force'];
   const { replay_id: id } = await site.settings.run<{ replay_id: string }>('replay', 'start', ...range);
   const show = () => site.settings.run<{ state: string; seen: number }>('replay', 'show', id);

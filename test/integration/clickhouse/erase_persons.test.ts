@@ -84,6 +84,7 @@ test('rows of a person go from every table, and those of others stay', async () 
     row('says-theirs-later', P('c'), { ...says, timestamp: UNTIL_MS + 1, received_at: UNTIL_MS + 1 }),
     row('other-site', P('a'), { site_id: 'elsewhere' }),
     row('another', P('d')),
+    row('past', P('a'), { historical: true, distinct_id: 'of-the-past' }),
   ]);
   await insertBlock(warehouse, 'delivery_outcomes', 'outcomes', [outcome('theirs'), outcome('another')]);
   const link = (person_id: string, target: string) => ({ site_id, person_id, target, first_seen: AT_MS, version: 1 });
@@ -106,12 +107,14 @@ test('rows of a person go from every table, and those of others stay', async () 
   const counted = await eraser.count();
   expect(counted.toSorted((one, other) => (one.place < other.place ? -1 : 1))).toEqual([
     { erasure_id: 'e1', place: 'delivery_outcomes', count: 1 },
-    { erasure_id: 'e1', place: 'event_rows', count: 3 },
+    { erasure_id: 'e1', place: 'event_rows', count: 4 },
     { erasure_id: 'e1', place: 'person_links', count: 1 },
   ]);
   // Of what was attempted, and of what is not known to have been, where it arrived since the destination was set up.
   const sentSince = async (sinceMs: number) =>
     (await eraser.sentTo(site_id, 'meta', sinceMs)).map(({ person_id }) => person_id).sort();
+  const names = (await eraser.sentTo(site_id, 'meta', AT_MS)).map(({ distinct_id }) => distinct_id);
+  expect(names).not.toContain('of-the-past');
   expect(await sentSince(AT_MS + 1)).toEqual([P('a'), P('c')]);
   expect(await sentSince(AT_MS)).toEqual([P('a'), P('b'), P('c')]);
   await eraser.deleteBesides();

@@ -59,6 +59,7 @@ const COLUMN_LABELS: Readonly<Record<Column, string>> = {
   ad_personalization: 'Consent: ad personalization',
   consent_defaults: 'Consent by default',
   limited_data_use: 'Limited data use',
+  historical: 'Brought in of the past',
 };
 
 const VISIT_LABELS: Readonly<Record<VisitValue, string>> = {
