@@ -170,17 +170,18 @@ async function leftOf(
 /**
  * What a replay writes for a destination's delivery: the events as first attempts, due at once.
  *
+ * @param askedAtMs When somebody asked for it: a destination that is made later is another one.
  * @param traces Those that the records they were read from name.
  */
 export function jobRecords(
-  destination: string,
+  { destination, askedAtMs }: { destination: string; askedAtMs: number },
   chosen: readonly EncodedEvent[],
   codec: Codec<DeliveryJobRecord>,
   eventSchemaId: number,
   partitions: number,
   traces?: TraceIndex<CarriedTrace>,
 ): PartitionRecords[] {
-  const aim = fieldsOfAim({ destination, dueAtMs: 0, waitsSinceMs: 0 });
+  const aim = fieldsOfAim({ destination, dueAtMs: 0, waitsSinceMs: askedAtMs });
   return cutJobs(chosen).map((views) => {
     const siteId = views[0]?.siteId ?? '';
     const writer = createBatchWriter(eventSchemaId);

@@ -87,7 +87,8 @@ async function resendTo(
     if (notes.length > 0) {
       const jobs = await createCodec<DeliveryJobRecord>(world.registry, replayTopic(kind), 'delivery_job');
       const schemaId = await world.registry.idOf(TOPICS.identified, 'event_batch');
-      const records = jobRecords(destination, chosen, jobs, schemaId, session.config.smallPartitions);
+      const to = { destination, askedAtMs: world.nowMs() };
+      const records = jobRecords(to, chosen, jobs, schemaId, session.config.smallPartitions);
       await producer.appendAll([...records, ...notes]);
     }
     return outcomes;

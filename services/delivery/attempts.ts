@@ -253,8 +253,9 @@ function createChangeNotice({ adapter, breakers, rejections }: AttemptOptions): 
 }
 
 /** A replay sends what was received before too; but what waits for a destination that was deleted is not for one of its id made since. */
-function isEarlyLeftOut({ isMain, firstAttemptedAtMs }: SiteJob, { created_at }: Destination): boolean {
-  return isMain || (firstAttemptedAtMs !== null && firstAttemptedAtMs < (created_at ?? 0));
+function isEarlyLeftOut({ isMain, firstAttemptedAtMs, askedAtMs }: SiteJob, { created_at }: Destination): boolean {
+  const sinceMs = firstAttemptedAtMs ?? askedAtMs;
+  return isMain || (sinceMs !== null && sinceMs < (created_at ?? 0));
 }
 
 /**

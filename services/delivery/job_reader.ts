@@ -31,6 +31,8 @@ export interface SiteJob {
   attempt: number;
   /** When the first attempt was made; null where this is it. */
   firstAttemptedAtMs: number | null;
+  /** When somebody asked for them to be sent; null where they come by themselves, or a former version wrote them. */
+  askedAtMs: number | null;
   /** Whether they come from the main topic, rather than from a retry topic or a replay. */
   isMain: boolean;
   /** Why nothing was asked the last time; '' where something was, or it is the first. */
@@ -141,7 +143,7 @@ async function fromEvents(
 
 function newJob(siteId: string, destination: string, { topic, partition }: Source): SiteJob {
   const source = { topic, partition };
-  const start = { attempt: 1, firstAttemptedAtMs: null, isMain: true, pausedFor: '', spans: null };
+  const start = { attempt: 1, firstAttemptedAtMs: null, askedAtMs: null, isMain: true, pausedFor: '', spans: null };
   return { siteId, destination, source, events: [], ...start };
 }
 
@@ -215,6 +217,7 @@ async function readJob(
       events: events.value.map((view, index) => ({ view, offset: record.offset, index, destination })),
       attempt,
       firstAttemptedAtMs,
+      askedAtMs: firstAttemptedAtMs === null && waitsSinceMs > 0 ? waitsSinceMs : null,
       isMain: false,
       pausedFor: paused === true ? reason : '',
       spans: null,

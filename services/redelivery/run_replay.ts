@@ -138,7 +138,8 @@ async function send(run: ReplayRun): Promise<boolean> {
     const traces = indexTraces(
       slice.records.flatMap((record) => readTraceHeaders(record.headers, { ...slice, ...record })),
     );
-    const records = jobRecords(replay.destination, judgement.chosen, run.jobs, eventSchemaId, smallPartitions, traces);
+    const to = { destination: replay.destination, askedAtMs: replay.created_at };
+    const records = jobRecords(to, judgement.chosen, run.jobs, eventSchemaId, smallPartitions, traces);
     await log.save(added(slice, judgement, nowMs), records);
     readyMs = Math.max(readyMs, monotonicMs()) + (judgement.chosen.length / replay.rate) * 1000;
     return null;
@@ -278,8 +279,11 @@ function createSelector(
   source: Source,
 ): (slice: Slice, done: number) => Promise<EventSelection> {
   const places = new Set<string>();
-  const hasDestination = (siteId: string): boolean =>
-    context.table.destination(siteId, replay.destination)?.enabled === true;
+  // One of the id that was made since is not the one that was meant.
+  const hasDestination = (siteId: string): boolean => {
+    const found = context.table.destination(siteId, replay.destination);
+    return found?.enabled === true && (found.created_at ?? 0) <= replay.created_at;
+  };
 
   function remember(views: readonly EncodedEvent[]): void {
     if (!source.repeats) return;

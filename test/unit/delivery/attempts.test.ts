@@ -85,4 +85,7 @@ test('what waits for a destination that was deleted is not for another of its id
     outcomes({ created_at: CREATED_AT }, { isMain: false, attempt: 2, firstAttemptedAtMs });
   expect(await attemptedFrom(CREATED_AT - 1)).toEqual(['before_destination', 'attempted', 'attempted']);
   expect(await attemptedFrom(CREATED_AT)).toEqual(['attempted', 'attempted', 'attempted']);
+  const askedAt = (askedAtMs: number) => outcomes({ created_at: CREATED_AT }, { isMain: false, askedAtMs });
+  expect(await askedAt(CREATED_AT - 1)).toEqual(['before_destination', 'attempted', 'attempted']);
+  expect(await askedAt(CREATED_AT)).toEqual(['attempted', 'attempted', 'attempted']);
 });

@@ -16,6 +16,7 @@ export function mainJob(
     events: views.map((view, index) => ({ view, offset, index, destination })),
     attempt: 1,
     firstAttemptedAtMs: null,
+    askedAtMs: null,
     isMain: true,
     pausedFor: '',
     spans: null,

@@ -25,6 +25,18 @@ test('a job for the first of a kind stands as it did; one for another is never d
   expect(pollRetryTopic({ ...look, skipCount: 0 })).toMatchObject({ take: [], move: [], leaveFrom: 0 });
 });
 
+test('what was replayed to a destination that was deleted before its turn is not for another of its id', async () => {
+  const world = await webhookWorld(() => false);
+  world.put('shop', 'https://shop.example/in', 'webhook-crm', NOW_MS);
+  await world.replay('shop', 'webhook-crm', NOW_MS - 1);
+  await world.replay('shop', 'webhook-crm', NOW_MS);
+  await world.run(world.time.nowMs + SECOND_MS);
+  expect(world.told.flatMap(({ outcomes }) => outcomes.map(({ reason }) => reason)).sort()).toEqual([
+    '',
+    'before_destination',
+  ]);
+});
+
 test('of two webhooks of a site each gets every event once, and one that is down holds up neither the other nor its retries', async () => {
   let isCrmDown = true;
   const world = await webhookWorld((host) => host === 'crm' && isCrmDown);

@@ -72,7 +72,7 @@ test('what is replayed names the trace that the event had', async () => {
   const { own } = tracedBatch();
   const codec = await createCodec<DeliveryJobRecord>(registry, 'delivery.webhook.replay', 'delivery_job');
   const views = [attempted(TRACED, FAILED), attempted(UNTRACED, FAILED, 'site_2')].map(({ view }) => view);
-  const records = jobRecords('webhook', views, codec, 1, 2, indexTraces([own]));
+  const records = jobRecords({ destination: 'webhook', askedAtMs: NOW_MS }, views, codec, 1, 2, indexTraces([own]));
   const named = records.map(([, , [record]]) => readTraceHeaders(record?.headers ?? {}, RECORD));
   expect(named).toEqual([[own], []]);
 });

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { InRecord, OutRecord } from '#infra/kafka/record.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
+import { jobRecords } from '#infra/redelivery/replay_topics.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
@@ -10,9 +11,10 @@ import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delive
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
 import { webhook } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { createSettingsTable } from '#pipelines/settings/table.ts';
-import { createBatchWriter, encodeEvent, noPerson } from '#schemas/event_batch.ts';
+import { createBatchWriter, encodeEvent, noPerson, readBatch } from '#schemas/event_batch.ts';
 import type { DeliveryJobRecord, DeliveryOutcomes } from '#schemas/records.ts';
 import type { Setting } from '#schemas/setting.ts';
+import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { createAttempts } from '#services/delivery/attempts.ts';
 import { createJobReader } from '#services/delivery/job_reader.ts';
 import { createDeliveryOutput } from '#services/delivery/output.ts';
@@ -44,10 +46,10 @@ export async function webhookWorld(isDown: (siteId: string) => boolean, isAlone 
   const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 
   /** @param name the destination's id. */
-  function put(siteId: string, url: string, name = 'webhook'): void {
+  function put(siteId: string, url: string, name = 'webhook', created_at = 0): void {
     const place = { siteId, destination: name, field: 'secret' };
     const secrets = { secret: sealSecret(ring, place, secret, randomBytes) };
-    const destination = { site_id: siteId, name, enabled: true, settings: { url }, secrets };
+    const destination = { site_id: siteId, name, enabled: true, settings: { url }, secrets, created_at };
     table.apply(`site/${siteId}`, { ...BLANK, site: siteOf({ site_id: siteId }) });
     table.apply(`destination/${siteId}/${name}`, { ...BLANK, destination });
   }
@@ -137,6 +139,16 @@ export async function webhookWorld(isDown: (siteId: string) => boolean, isAlone 
     }
   }
 
+  /** As somebody has asked for an event to be sent to a destination at a time. */
+  async function replay(siteId: string, destination: string, askedAtMs: number): Promise<void> {
+    const writer = createBatchWriter(1);
+    writer.add(null, noPerson(), encodeEvent(entryOf({ site_id: siteId, received_at: askedAtMs - 1 }).event));
+    const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
+    const written = jobRecords({ destination, askedAtMs }, views, jobsCodec, 1, 2);
+    for (const [topic, partition, records] of written)
+      for (const { value } of records) await append({ topic, partition, value });
+  }
+
   /** Takes one batch of a partition; whether there was one to take. */
   async function step(at: Partition): Promise<boolean> {
     const { topic, partition } = at;
@@ -174,5 +186,5 @@ export async function webhookWorld(isDown: (siteId: string) => boolean, isAlone 
       await run(time.nowMs + SECOND_MS / 2);
     }
   }
-  return { time, put, accept, acceptSingly, run, written, jobs, told, calls, delivered };
+  return { time, put, replay, accept, acceptSingly, run, written, jobs, told, calls, delivered };
 }
