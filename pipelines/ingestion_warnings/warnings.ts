@@ -5,9 +5,10 @@ export const HOUR_MS = 3_600_000;
 
 /**
  * What was not accepted: `rejected`, an event that is malformed; `dropped`, a sound one that does not count; `refused`, a
- * request of which nothing was taken. And `warned`, an event that was accepted with a fault that its sender should mend.
+ * request of which nothing was taken. And `warned`, an event that was accepted with a fault that its sender should mend. Malformed
+ * events of the past are `historical`: whether what sends today is sound they do not tell.
  */
-export const WARNING_KINDS = ['rejected', 'dropped', 'refused', 'warned'] as const;
+export const WARNING_KINDS = ['rejected', 'dropped', 'refused', 'warned', 'historical'] as const;
 export type WarningKind = (typeof WARNING_KINDS)[number];
 
 /** Why something was not accepted; `code` is one of docs/errors.md, or the reason of a drop. */

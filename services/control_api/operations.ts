@@ -111,7 +111,7 @@ export const rejectionQuery = closed({
 const reason = {
   kind: Type.Enum([...WARNING_KINDS], {
     description:
-      'rejected: an event that is malformed; dropped: a sound event that does not count; refused: a request of which nothing was taken; warned: an event that was accepted with a fault',
+      'rejected: an event that is malformed; dropped: a sound event that does not count; refused: a request of which nothing was taken; warned: an event that was accepted with a fault; historical: a malformed event of the past',
   }),
   code: Type.String({
     description:

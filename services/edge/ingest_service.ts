@@ -155,7 +155,8 @@ export function createIngestService(options: AcceptOptions) {
     const accepted = taken.length;
     if (accepted < reservation.granted) rateLimiter.release(reservation, reservation.granted - accepted);
     const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
-    const answered = countsOf({ events, batch, reused: reusedIn(taken), overQuota, source });
+    const isHistorical = peer.isHistorical === true;
+    const answered = countsOf({ events, batch, reused: reusedIn(taken), overQuota, isHistorical, source });
     const note = options.readAccepted(site.site_id, taken);
     const records = recordsOf(taken, options);
     turn?.end();

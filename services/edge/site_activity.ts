@@ -42,6 +42,8 @@ export interface AnsweredEvents {
   reused: readonly ReusedId[];
   /** How many of those that were taken had no place in the month; the last ones. */
   overQuota: number;
+  /** They are of the past. */
+  isHistorical: boolean;
   /** Absent: the events are those of the request. */
   source?: MappedFrom | undefined;
 }
@@ -93,13 +95,14 @@ export function createRejectionRecorder({ note, markCounted, secret, metrics, no
 
   return {
     /** Of a request that was answered: its events that were not accepted, or with a fault. */
-    recordEvents(sender: Sender, { events, batch, reused, overQuota, source }: AnsweredEvents): void {
+    recordEvents(sender: Sender, { events, batch, reused, overQuota, isHistorical, source }: AnsweredEvents): void {
+      const malformed = isHistorical ? 'historical' : 'rejected';
       const record = (warning: IngestionWarning, index: number, before?: string): void =>
         recordEvent(sender, warning, source?.origins[index] ?? index, events[index], before);
       for (const { index, code } of source?.rejected ?? []) {
-        recordEvent(sender, { kind: 'rejected', code }, index, source?.calls[index]);
+        recordEvent(sender, { kind: malformed, code }, index, source?.calls[index]);
       }
-      for (const { index, code } of batch.rejected) record({ kind: 'rejected', code }, index);
+      for (const { index, code } of batch.rejected) record({ kind: malformed, code }, index);
       for (const { index, reason } of batch.dropped) record({ kind: 'dropped', code: reason }, index);
       if (overQuota + reused.length + batch.warned.length === 0) return;
       const sound = validIndexes(events.length, batch);

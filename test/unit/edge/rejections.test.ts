@@ -54,6 +54,13 @@ describe('what reaches the edge', () => {
     ]);
   });
 
+  test('bad events of the past are noted apart: alerts judge by what sends today', async () => {
+    await open();
+    const events = [newEvent({ timestamp: '2019-05-04T03:02:01Z' }), newEvent()];
+    await postBody(edge.url, edge.serverKey, JSON.stringify({ historical_migration: true, events }));
+    expect(await countsOf(edge)).toEqual({ 'historical:timestamp_missing': 1 });
+  });
+
   test("bots' events and blocked ones are noted as dropped", async () => {
     await open({ site: { block_rules: [{ kind: 'event', property: null, value: 'internal' }] } });
     await postEvents(edge.url, edge.browserKey, [newEvent({ event: 'internal' }), newEvent()]);
@@ -333,6 +340,7 @@ describe('what is noted', () => {
       },
       reused: [],
       overQuota: 0,
+      isHistorical: false,
     });
 
   test('is passed on every 2 s, by site', async () => {

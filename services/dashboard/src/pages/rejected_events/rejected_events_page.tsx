@@ -159,6 +159,7 @@ export const KINDS: Readonly<Record<WarningKind, { label: string; counted: strin
   dropped: { label: 'Dropped', counted: 'Dropped events', badge: 'plain' },
   refused: { label: 'Refused', counted: 'Refused requests', badge: 'warn' },
   warned: { label: 'Warning', counted: 'Warnings of accepted events', badge: 'warn' },
+  historical: { label: 'Of the past', counted: 'Rejected events of the past', badge: 'plain' },
 };
 
 const SHAPE = 'The body does not have the form of its route: correct what sends it.';
@@ -303,10 +304,12 @@ export function rejectionChart(
     const line = values.get(kind);
     if (place !== undefined && line !== undefined) line[place] = (line[place] ?? 0) + count;
   }
+  // Few sites ever bring in a past.
+  const shown = WARNING_KINDS.filter((kind) => kind !== 'historical' || values.get(kind)?.some((count) => count > 0));
   return {
     starts,
     interval,
-    series: WARNING_KINDS.map((kind) => ({ name: KINDS[kind].counted, values: values.get(kind) ?? [] })),
+    series: shown.map((kind) => ({ name: KINDS[kind].counted, values: values.get(kind) ?? [] })),
   };
 }
 
