@@ -117,6 +117,12 @@ function skipReason<Settings>(adapter: Adapter<Settings>, event: Event, nowMs: n
   return deadlineMs !== null && nowMs >= deadlineMs ? 'too_old' : null;
 }
 
+/** The rule of a destination's that is for events of a name; null where none is. */
+export function ruleOfName(site: Site, rules: readonly DestinationRule[], event: string): DestinationRule | null {
+  const { conversionEvent } = eventRule(site, event);
+  return ruleFor(rules, [event, conversionEvent, conversionName(conversionEvent ?? event).canonical]);
+}
+
 /** A destination of a site, as its settings are. */
 interface Target<Settings> {
   adapter: Adapter<Settings>;
@@ -160,7 +166,7 @@ export function decide<Settings>(
   const properties = JSON.parse(event.properties) as Record<string, unknown>;
   if (excludesDestination(properties, id, adapter.name)) return skip('not_in_destinations');
   const given = conversionName(conversionEvent ?? event.event);
-  const rule = ruleFor(rules, [event.event, conversionEvent, given.canonical]);
+  const rule = ruleOfName(site, rules, event.event);
   if (rule?.send === false) return { kind: 'skip', reason: RULE_SKIP, rule };
   const declared = declaredConsent(site, event.country);
   // Of an event from before its state was kept, its properties say it.

@@ -88,6 +88,10 @@ export function ruleFor(rules: readonly DestinationRule[], names: readonly (stri
   return rules.find((rule) => rule.events.length === 0 || isFor(rule)) ?? null;
 }
 
+/** Whether a rule leaves out an identifier, in every variant. */
+export const dropsIdentifier = (rule: DestinationRule, name: Identifier): boolean =>
+  fits(compiledRule(rule).walk.drops, name);
+
 type EventField = Exclude<keyof Event, 'event' | 'properties'>;
 
 /** Recognised properties that are fields of an event: they are dropped there too. */

@@ -5,7 +5,9 @@ import type { Egress } from '#infra/egress/send.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type KeyRing, openDestinationSecrets, type RecordSeal } from '#infra/secrets/seal.ts';
 import type { Adapter, EventVerdict } from '#pipelines/delivery/contract.ts';
+import { ruleOfName } from '#pipelines/delivery/deliver.ts';
 import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
+import { dropsIdentifier } from '#pipelines/delivery/rules.ts';
 import { readSettings } from '#pipelines/delivery/setting_fields.ts';
 import { SEALED_AS } from '#pipelines/erasure/erasure.ts';
 import {
@@ -22,7 +24,7 @@ import {
 import type { PersonSubject } from '#pipelines/erasure/subject.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Erasure, ErasureNotice } from '#schemas/records.ts';
-import type { Destination } from '#schemas/setting.ts';
+import type { Destination, DestinationRule, Site } from '#schemas/setting.ts';
 import { type ErasureLog, type ErasureParts, save } from './erasure_log.ts';
 
 export type NoticeSender = ReturnType<typeof createNoticeSender>;
@@ -135,6 +137,7 @@ export async function noticesOf(
   const notices = new Map(batch.map((erasure) => [erasure.erasure_id, [...(erasure.notices ?? [])]]));
   const kinds = adapters.filter((one) => 'erasedRequest' in one);
   for (const [siteId, erasures] of Map.groupBy(batch, ({ site_id }) => site_id)) {
+    const site = settings.site(siteId);
     for (const destination of kinds.flatMap(({ name }) => settings.destinationsOfKind(name).get(siteId) ?? [])) {
       const { name } = destination;
       const sent = await rows.sentTo(siteId, name, destination.created_at ?? 0);
@@ -144,7 +147,9 @@ export async function noticesOf(
         const known = notices.get(erasure_id) ?? [];
         const before = known.find((one) => one.destination === name)?.sealed ?? null;
         const text = before === null ? null : seal.open(NOTICE_SEALED_AS, place, before);
-        const found = sent.filter((one) => one.erasure_id === erasure_id);
+        const found = sent
+          .filter((one) => one.erasure_id === erasure_id)
+          .map((one) => (site === undefined ? one : asRuled(one, site, destination.rules ?? [])));
         const ids = joined(
           text === null ? [] : (JSON.parse(text) as Untold).parts,
           ofPerson(found, subjectOf(erasure)),
@@ -158,6 +163,18 @@ export async function noticesOf(
     }
   }
   return notices;
+}
+
+/** What was sent without the hashes that the destination's rules, as they are, leave out of each of the events. */
+function asRuled(sent: SentToDestination, site: Site, rules: readonly DestinationRule[]): SentToDestination {
+  const found = sent.events.map((event) => ruleOfName(site, rules, event));
+  const isDropped = (name: 'email' | 'external_id'): boolean =>
+    found.length > 0 && found.every((rule) => rule !== null && dropsIdentifier(rule, name));
+  return {
+    ...sent,
+    email: isDropped('email') ? '' : sent.email,
+    external_id: isDropped('external_id') ? '' : sent.external_id,
+  };
 }
 
 /** Of what was sent only what is theirs: a row that says their address may have come by the distinct id of a till. */

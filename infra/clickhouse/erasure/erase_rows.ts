@@ -39,10 +39,13 @@ export interface SentToDestination {
   person_id: string;
   email: string;
   external_id: string;
+  /** Names of the events that said it, up to NAMES_MAX. */
+  events: string[];
 }
 
 /** Of one erasure. */
 const SENT_MAX = 5_000;
+const NAMES_MAX = 100;
 
 /** What was noted before, and forgotten since, is no block that the server has had; on a cluster it is on every shard when noted. */
 const NOTED = { ...SIGNS_OF_LIFE, async_insert: 0, insert_deduplicate: 0, distributed_foreground_insert: 1 } as const;
@@ -119,12 +122,13 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
       WHERE kind = 'event' AND site_id = {site:String}`;
     return select(
       warehouse,
-      `SELECT DISTINCT erasure_id, distinct_id, arrived_person_id AS person_id, email_sha256 AS email, external_id_sha256 AS external_id
+      `SELECT erasure_id, distinct_id, arrived_person_id AS person_id, email_sha256 AS email, external_id_sha256 AS external_id,
+         groupUniqArray(${NAMES_MAX})(event) AS events
        FROM event_rows GLOBAL INNER JOIN (${theirs}) AS subjects USING (site_id, event_hash)
        WHERE site_id = {site:String} AND event_hash GLOBAL IN (SELECT event_hash FROM (${theirs})) AND NOT historical
          AND (event_hash GLOBAL IN (${outcomes} AND outcome IN ('delivered', 'diverted', 'dead'))
            OR (event_hash GLOBAL NOT IN (${outcomes}) AND received_at >= fromUnixTimestamp64Milli({since:Int64})))
-       LIMIT ${SENT_MAX} BY erasure_id`,
+       GROUP BY erasure_id, distinct_id, person_id, email, external_id LIMIT ${SENT_MAX} BY erasure_id`,
       { site, destination, since: sinceMs },
       SIGNS_OF_LIFE,
     );

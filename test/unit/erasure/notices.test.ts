@@ -17,10 +17,11 @@ import {
 } from '#pipelines/erasure/notices.ts';
 import type { PersonSubject } from '#pipelines/erasure/subject.ts';
 import type { Erasure } from '#schemas/records.ts';
-import type { Destination } from '#schemas/setting.ts';
+import type { Destination, DestinationRule } from '#schemas/setting.ts';
 import type { ErasureParts } from '#services/erasure/erasure_log.ts';
 import { createNoticeSender, type NoticeSender, noticesOf, sealedAnew } from '#services/erasure/notices.ts';
 import { webhookStandin } from '#services/local/platforms/webhook.ts';
+import { siteOf } from '#test/unit/delivery/entries.ts';
 
 const AT_MS = 1_000_000;
 const ids = (count: number): SentIds => ({
@@ -71,7 +72,7 @@ function world(answer: Answer) {
     destination: (_: string, name: string) => destinations.get(name),
     destinationsOfKind: (kind: string) =>
       new Map([['shop', [...destinations.values()].filter(({ name }) => kindOfDestination(name) === kind)]]),
-    site: () => undefined,
+    site: () => siteOf(),
   };
   const clock = { nowMs: AT_MS };
   const notices: NoticeSender = createNoticeSender({
@@ -102,7 +103,14 @@ function world(answer: Answer) {
 async function erasedWith(parts: ReturnType<typeof world>): Promise<Erasure> {
   const asked = { erasure_id: 'e1', site_id: 'shop', asked_by: 'tester', destinations: ['webhook'], sealed: 'sealed' };
   const erasure = newErasure(asked, Buffer.alloc(32), subject, AT_MS);
-  const row = { erasure_id: 'e1', distinct_id: 'own-id', person_id: 'p_own', email: 'theirs', external_id: '' };
+  const row = {
+    erasure_id: 'e1',
+    distinct_id: 'own-id',
+    person_id: 'p_own',
+    email: 'theirs',
+    external_id: '',
+    events: ['sign_up'],
+  };
   const rows = {
     sentTo: async () => [row, { ...row, distinct_id: 'till-7', person_id: 'p_till' }, { ...row, email: 'of-another' }],
   };
@@ -114,6 +122,20 @@ async function erasedWith(parts: ReturnType<typeof world>): Promise<Erasure> {
 }
 
 const taken: Answer = { kind: 'answered', status: 204, headers: {}, body: '' };
+
+test('a webhook is told of no hash that its rules leave out of each event that said it', async () => {
+  const told = async (rules: DestinationRule[]): Promise<unknown> => {
+    const parts = world(taken);
+    const webhook = parts.destinations.get('webhook') as Destination;
+    parts.destinations.set('webhook', { ...webhook, rules });
+    await erasedWith(parts);
+    await parts.notices.sendDue(parts.log);
+    return (JSON.parse(parts.requests[0]?.body ?? '') as { data: object }).data;
+  };
+  const dropping = (events: string[]) => [{ events, send: true, rename_to: null, drop_properties: ['email'] }];
+  expect(await told(dropping(['sign_*']))).toMatchObject({ distinct_ids: ['own-id'], email_sha256: [] });
+  expect(await told(dropping(['purchase']))).toMatchObject({ distinct_ids: ['own-id'], email_sha256: ['theirs'] });
+});
 
 test('a webhook is told by a signed message of what it was sent of the person, and of nobody else', async () => {
   const parts = world(taken);
