@@ -69,6 +69,8 @@ export interface Limits {
 
 /** What `map` may use beside the event itself. */
 export interface MapContext<Settings> {
+  /** The destination's id. */
+  destination: string;
   settings: Settings;
   site: Site;
   name: ConversionName;
@@ -103,6 +105,8 @@ export interface SerializedEvent {
 }
 
 export interface RequestContext<Settings> {
+  /** The destination's id. */
+  destination: string;
   settings: Settings;
   /** Overrides the platform's address for the whole process; null in production. */
   baseUrl: string | null;
@@ -171,7 +175,7 @@ export interface Adapter<Settings = unknown> {
   /** The request that tells of an erased person; absent where a destination can be told nothing by what its settings hold. */
   erasedRequest?(
     person: ErasedPerson,
-    context: Pick<RequestContext<Settings>, 'settings' | 'baseUrl' | 'nowMs'>,
+    context: Pick<RequestContext<Settings>, 'destination' | 'settings' | 'baseUrl' | 'nowMs'>,
   ): HttpRequest;
   /** @param eventIds of the events in the request that was answered, in their order. */
   classify(answer: Answer, eventIds: readonly string[]): Verdict;

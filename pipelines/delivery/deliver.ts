@@ -189,6 +189,7 @@ export function prepare<Settings>(target: Target<Settings>, site: Site, entry: E
   const { entry: ruled, name, mappedEventName, choices, properties, withheld, given } = decision;
   const { event } = ruled;
   return target.adapter.map(ruled, {
+    destination: target.id,
     settings: target.settings,
     site,
     name,

@@ -300,7 +300,8 @@ async function callNow(run: Run, batch: readonly IndexedSerializedEvent[]): Prom
   }
   if (ports.stopping()) return null;
   const group = batch[0]?.group ?? '';
-  const context = { settings, baseUrl: job.baseUrl, group, token: token.token, nowMs: ports.nowMs() };
+  const { destination, baseUrl } = job;
+  const context = { destination, settings, baseUrl, group, token: token.token, nowMs: ports.nowMs() };
   const request = job.adapter.request(batch, context);
   const eventIds = batch.map((piece) => piece.entry.event.event_id);
   const answered = await ports.send(request, timeoutMs, batch);

@@ -80,7 +80,12 @@ export function createNoticeSender(options: NoticeOptions) {
     if (adapter?.erasedRequest === undefined || ids === undefined) return null;
     const read = readSettings(adapter, destination.settings, openDestinationSecrets(options.ring, destination));
     if (read.kind === 'invalid') return { kind: 'retry', reason: 'settings_invalid', detail: '' };
-    const context = { settings: read.settings, baseUrl: baseUrls[adapter.name] ?? null, nowMs: nowMs() };
+    const context = {
+      destination: destination.name,
+      settings: read.settings,
+      baseUrl: baseUrls[adapter.name] ?? null,
+      nowMs: nowMs(),
+    };
     const request = adapter.erasedRequest(erasedPersonOf(erasure, ids, untold.told), context);
     const answer = await egress.send(request, adapter.limits(read.settings).timeoutMs);
     const verdict = adapter.classify(answer, []);

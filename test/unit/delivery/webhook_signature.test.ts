@@ -53,11 +53,23 @@ describe('the webhook id', () => {
     expect(ids[0]).toBe(ids[2]);
     expect(ids[1]).toBe(ids[3]);
     expect(new Set(ids).size).toBe(2);
-    expect(messageId('site_2', ['event_0'])).not.toBe(ids[0]);
+    expect(messageId('webhook', 'site_2', ['event_0'])).not.toBe(ids[0]);
+  });
+
+  it('is another of another webhook of the site: what its rules made of the event is another message', async () => {
+    const ports = portsOf(() => answered(200, ''));
+    const job = webhookJob({ entries: manyEntries(1) });
+    await deliver(job, ports);
+    await deliver({ ...job, destination: 'webhook-crm' }, ports);
+    const [first, crm] = ports.requests.map(({ headers, body }) => [headers['webhook-id'], JSON.parse(body).id]);
+    expect(first?.[0]).toBe(first?.[1]);
+    expect(crm?.[0]).toBe(crm?.[1]);
+    expect(crm?.[0]).not.toBe(first?.[0]);
+    expect(first?.[0]).toBe(messageId('webhook', 'site_1', ['event_0']));
   });
 
   it('keeps apart ids that run into one another', () => {
-    expect(messageId('a', ['bc'])).not.toBe(messageId('ab', ['c']));
-    expect(messageId('a', ['b', 'c'])).not.toBe(messageId('a', ['bc']));
+    expect(messageId('webhook', 'a', ['bc'])).not.toBe(messageId('webhook', 'ab', ['c']));
+    expect(messageId('webhook', 'a', ['b', 'c'])).not.toBe(messageId('webhook', 'a', ['bc']));
   });
 });

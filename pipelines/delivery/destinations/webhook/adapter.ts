@@ -51,13 +51,14 @@ function request(pieces: readonly SerializedEvent[], context: RequestContext<Web
   const { settings } = context;
   const siteId = pieces[0]?.entry.event.site_id ?? '';
   const id = messageId(
+    context.destination,
     siteId,
     pieces.map((piece) => piece.entry.event.event_id),
   );
   return signedRequest(id, bodyOf(pieces, settings), context);
 }
 
-type SigningContext = Pick<RequestContext<WebhookSettings>, 'settings' | 'baseUrl' | 'nowMs'>;
+type SigningContext = Pick<RequestContext<WebhookSettings>, 'destination' | 'settings' | 'baseUrl' | 'nowMs'>;
 
 function signedRequest(id: string, body: string, { settings, baseUrl, nowMs }: SigningContext): HttpRequest {
   const timestampS = Math.floor(nowMs / 1000);
@@ -78,7 +79,7 @@ function signedRequest(id: string, body: string, { settings, baseUrl, nowMs }: S
 
 /** One message of its own kind, whatever the number of events in the others. */
 function erasedRequest({ notice_id, erased_at, ...data }: ErasedPerson, context: SigningContext): HttpRequest {
-  const id = messageId(data.site_id, [notice_id]);
+  const id = messageId(context.destination, data.site_id, [notice_id]);
   const message = { type: 'person.erased', id, timestamp: new Date(erased_at).toISOString(), data };
   return signedRequest(id, JSON.stringify(message), context);
 }

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { type Static, Type } from 'typebox';
 import type { MapContext, MapResult } from '#pipelines/delivery/contract.ts';
+import { isFirstOfKind } from '#pipelines/delivery/destination_id.ts';
 import { clientAddress, clientUserAgent } from '#pipelines/delivery/matching.ts';
 import { present } from '#pipelines/delivery/platform_http.ts';
 import { choiceField, eventNamesField, secretField, textField } from '#pipelines/delivery/setting_fields.ts';
@@ -84,7 +85,7 @@ export function mapEvent(entry: EventEntry, context: MapContext<WebhookSettings>
   });
   const form = {
     type: 'event',
-    id: messageId(event.site_id, [event.event_id]),
+    id: messageId(context.destination, event.site_id, [event.event_id]),
     timestamp: isoTime(event.timestamp),
     data,
   };
@@ -104,9 +105,13 @@ export function sign(secret: string, id: string, timestampS: number, body: strin
 
 /**
  * The webhook-id: one for an event of a site, the same on every re-send, so that the receiver can tell a repetition. A
- * request of several events takes its id from all of theirs.
+ * request of several events takes its id from all of theirs. What another webhook of the site sends is another message, which its
+ * rules may have made different: a receiver of both has to take each.
+ *
+ * @param destination The webhook's id.
  */
-export function messageId(siteId: string, eventIds: readonly string[]): string {
-  const digest = createHash('sha256').update(JSON.stringify([siteId, ...eventIds]));
+export function messageId(destination: string, siteId: string, eventIds: readonly string[]): string {
+  const of = isFirstOfKind(destination) ? [] : [{ destination }];
+  const digest = createHash('sha256').update(JSON.stringify([siteId, ...eventIds, ...of]));
   return `msg_${digest.digest('base64url').slice(0, 32)}`;
 }

@@ -14,7 +14,7 @@ export const webhookCases: readonly MappingCase[] = [
   {
     title: 'the envelope of Standard Webhooks',
     entry: entryOf({ event_id: 'e-1' }),
-    expected: { form: { type: 'event', id: messageId('site_1', ['e-1']), timestamp: ISO } },
+    expected: { form: { type: 'event', id: messageId('webhook', 'site_1', ['e-1']), timestamp: ISO } },
   },
   {
     title: 'who and when',
