@@ -71,6 +71,7 @@ const row = Type.Object({
   ad_personalization: Type.String(),
   consent_defaults: Type.String({ description: "Those of the four that are the site's default, apart by commas" }),
   limited_data_use: Type.Boolean(),
+  historical: Type.Boolean({ description: 'Whether it was brought in of the past of the site, for no destination' }),
   geo_country: Type.String({ description: "Of the visitor's address; empty where not known, as the next ones" }),
   geo_region: Type.String(),
   geo_city: Type.String(),
@@ -211,7 +212,7 @@ function storedSentences(row: NonNullable<Known['row']>, rows: number): string[]
   const { event, distinct_id, timestamp, original_timestamp } = row;
   const replaced = original_timestamp === null ? '' : ` (${JSON.stringify(original_timestamp)} was sent)`;
   return [
-    `Stored as ${JSON.stringify(event)} of distinct id ${JSON.stringify(distinct_id)}, happened ${instant(timestamp)}${replaced}.`,
+    `Stored as ${JSON.stringify(event)} of distinct id ${JSON.stringify(distinct_id)}, happened ${instant(timestamp)}${replaced}${row.historical ? ', brought in of the past' : ''}.`,
     ...consentSentences(row),
     ...(rows > 1
       ? [`It stands in ${rows} rows: it was sent again after its id was forgotten. Queries count one.`]

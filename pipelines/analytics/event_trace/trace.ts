@@ -269,7 +269,7 @@ const STORED = `event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTime
   original_timestamp, distinct_id, arrived_person_id AS arrived_person, person_id AS person, mode, action_source, caller,
   identify, email_sha256, phone_hmac, first_name_sha256, last_name_sha256, external_id_sha256, city, state, zip, country,
   client_ip, client_user_agent, value, currency, order_id, ad_storage, analytics_storage, ad_user_data, ad_personalization,
-  consent_defaults, limited_data_use, geo_country, geo_region, geo_city, browser, browser_version, os, os_version, device_type,
+  consent_defaults, limited_data_use, historical, geo_country, geo_region, geo_city, browser, browser_version, os, os_version, device_type,
   language, screen_class, properties, raw_partition, raw_offset, raw_index, key_id`;
 
 /** The statement of what is stored of an event, the row that counts first. Rows: StoredEventRow. */

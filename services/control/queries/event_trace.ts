@@ -70,6 +70,7 @@ const EVENT_TRACE_EXAMPLE: EventTrace & { as_of: number } = {
     ad_personalization: 'denied',
     consent_defaults: 'ad_user_data,ad_personalization',
     limited_data_use: false,
+    historical: false,
     geo_country: '',
     geo_region: '',
     geo_city: '',

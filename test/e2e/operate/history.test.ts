@@ -146,3 +146,67 @@ test('an export of PostHog’s that is killed in the middle goes on there, and c
   await other.close();
   rmSync(folder, { recursive: true, force: true });
 });
+
+/** Around the night in which clocks of Europe went forward: worked out by hand for each zone. */
+const NIGHT = ['2024-03-30T23:30:00Z', '2024-03-31T03:30:00Z', '2024-03-31T18:20:00Z', '2024-03-31T22:30:00Z'];
+const DAYS: [zone: string, views: Record<string, number>, gross: Record<string, number>][] = [
+  ['Europe/Berlin', { '2024-03-31': 3, '2024-04-01': 1 }, { '2024-03-31': 70, '2024-04-01': 80 }],
+  ['America/New_York', { '2024-03-30': 2, '2024-03-31': 2 }, { '2024-03-30': 30, '2024-03-31': 120 }],
+  ['Asia/Kathmandu', { '2024-03-31': 2, '2024-04-01': 2 }, { '2024-03-31': 30, '2024-04-01': 120 }],
+];
+
+test('exports of two products, in the forms that they write, come to the figures that they had, by days of each zone', {
+  timeout: TEST_MS,
+}, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'history-'));
+  const other = await makeSite(service);
+  const views = NIGHT.map((time, at) => ({
+    ...{ uuid: newEvent().uuid, event: '$pageview', distinct_id: `visitor-${at % 2}`, team_id: 1, elements_chain: '' },
+    ...{ timestamp: time.replace('T', ' ').replace('Z', '.000000+00:00'), set: '{}', set_once: '' },
+    properties: JSON.stringify({
+      $current_url: 'https://shop.example/',
+      $lib: 'web',
+      distinct_id: `visitor-${at % 2}`,
+    }),
+  }));
+  const ga4 = (name: string, time: string, ecommerce: object, more: object[] = []) => ({
+    ...{ event_name: name, event_timestamp: `${Date.parse(time)}000`, user_pseudo_id: `17.${time.length}`, items: [] },
+    event_params: [{ key: 'currency', value: { string_value: 'EUR', int_value: null } }, ...more],
+    ...{ ecommerce, user_id: null, privacy_info: { analytics_storage: 'Yes', ads_storage: 'No' } },
+  });
+  const sales = NIGHT.map((time, at) =>
+    ga4('purchase', time, { transaction_id: `T${at}`, purchase_revenue: 10 * 2 ** at, refund_value: null }),
+  );
+  const back = ga4('refund', '2024-03-31T12:00:00Z', { transaction_id: 'T3', refund_value: 7.5 });
+  const files = {
+    posthog: join(folder, 'events.jsonl.gz'),
+    ga4: join(folder, 'events_20240331.json'),
+  };
+  writeFileSync(files.posthog, gzipSync(`\uFEFF${views.map((row) => JSON.stringify(row)).join('\r\n')}`));
+  writeFileSync(files.ga4, [...sales, back, sales[0]].map((row) => JSON.stringify(row)).join('\n'));
+  const environment = { LOCAL_DIR: service.dataDir, SVC_SERVER_KEY: other.serverKey };
+  for (const [format, path] of Object.entries(files)) {
+    const words = ['import', 'history', path, '--site', other.site, '--format', format];
+    expect(await runCommand('services/cli/main.ts', words, environment)).toMatchObject({ code: 0 });
+  }
+  await untilStored(service, other.site, views.length + sales.length + 2);
+
+  const time = ['--interval', 'day', '--since', '2024-03-29', '--until', '2024-04-03'];
+  type Days = { from: number; events: number; gross: number }[];
+  for (const [zone, expectedViews, expectedGross] of DAYS) {
+    const dayOf = new Intl.DateTimeFormat('sv-SE', { timeZone: zone });
+    const byDay = (days: Days, name: 'events' | 'gross') =>
+      Object.fromEntries(days.filter((day) => day[name] > 0).map((day) => [dayOf.format(day.from), day[name]]));
+    const ask = <Answer>(kind: string, ...words: string[]) =>
+      other.settings.run<Answer>('query', kind, other.site, ...words, ...time, '--zone', zone);
+    const trend = await ask<{ series: { intervals: Days }[] }>('trends', '--set', 'series=[{"events":["$pageview"]}]');
+    expect(byDay(trend.series[0]?.intervals ?? [], 'events')).toEqual(expectedViews);
+    const told = await ask<{ currencies: { intervals: Days; refunds: number; net: number }[]; repeats: number }>(
+      'revenue',
+    );
+    expect(byDay(told.currencies[0]?.intervals ?? [], 'gross')).toEqual(expectedGross);
+    expect(told).toMatchObject({ currencies: [{ currency: 'EUR', refunds: 7.5, net: 142.5 }], repeats: 1 });
+  }
+  await other.close();
+  rmSync(folder, { recursive: true, force: true });
+});

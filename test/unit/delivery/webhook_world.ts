@@ -146,7 +146,7 @@ export async function webhookWorld(isDown: (siteId: string) => boolean, isAlone 
     const views = readBatch(writer.finish().subarray(WIRE_HEADER_BYTES));
     const written = jobRecords({ destination, askedAtMs }, views, jobsCodec, 1, 2);
     for (const [topic, partition, records] of written)
-      for (const { value } of records) await append({ topic, partition, value });
+      for (const { value } of records) await append({ topic, partition, value: value ?? Buffer.alloc(0) });
   }
 
   /** Takes one batch of a partition; whether there was one to take. */

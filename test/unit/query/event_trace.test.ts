@@ -17,7 +17,7 @@ const storedRow = (changes: Partial<StoredEventRow> = {}): StoredEventRow => ({
   ...{ external_id_sha256: '', city: '', state: '', zip: '', country: 'BE', client_ip: '', client_user_agent: '' },
   ...{ value: 12.5, currency: 'EUR', order_id: '7', properties: '{"plan":"paid"}' },
   ...{ ad_storage: 'granted', analytics_storage: '', ad_user_data: 'denied', ad_personalization: 'denied' },
-  ...{ consent_defaults: 'ad_user_data,ad_personalization', limited_data_use: false },
+  ...{ consent_defaults: 'ad_user_data,ad_personalization', limited_data_use: false, historical: false },
   ...{ geo_country: '', geo_region: '', geo_city: '', browser: '', browser_version: '', os: '', os_version: '' },
   ...{ device_type: '', language: '', screen_class: '' },
   ...{ raw_partition: 1, raw_offset: 20, raw_index: 2, key_id: '' },
@@ -65,6 +65,12 @@ test('an event is told from its acceptance to its row and its person', () => {
     'Consent: ad_storage granted, ad_user_data denied by default, ad_personalization denied by default.',
     `Its person is ${BASE}, whom its distinct id stands for by itself.`,
   ]);
+});
+
+test('an event that was brought in of the past is told to be so', () => {
+  expect(trace({ rows: [storedRow({ historical: true })] }).status).toContain(
+    'Stored as "purchase" of distinct id "till-7", happened 2026-10-05T12:00:00.000Z, brought in of the past.',
+  );
 });
 
 test('the key is named as lists of keys show it, and by its id once it is gone', () => {

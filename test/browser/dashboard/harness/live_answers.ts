@@ -90,6 +90,7 @@ function traceOf(event_id: string): EventTrace {
         ad_personalization: 'denied',
         consent_defaults: 'ad_user_data,ad_personalization',
         limited_data_use: false,
+        historical: false,
         ...{ geo_country: 'DE', geo_region: 'Berlin', geo_city: 'Berlin', browser: 'Firefox', browser_version: '144' },
         ...{ os: 'Linux', os_version: '', device_type: 'desktop', language: 'de-DE', screen_class: 'very large' },
         city: 'Berlin',
