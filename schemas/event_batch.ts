@@ -130,6 +130,17 @@ export function decodeEventName(bytes: Buffer): string | null {
   }
 }
 
+const pastPart = projection(eventType, ['historical']);
+
+/** Decodes only whether an event is of the past; false where it is damaged. */
+export function decodeHistorical(bytes: Buffer): boolean {
+  try {
+    return (pastPart.type.fromBuffer(bytes, pastPart.resolver) as { historical: boolean }).historical;
+  } catch {
+    return false;
+  }
+}
+
 function projection(
   type: AvroType,
   names: readonly string[],

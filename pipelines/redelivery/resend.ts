@@ -1,6 +1,6 @@
 // Dead-letter events sent again: their states, and which are meant.
 import type { SourcePosition } from '#schemas/event.ts';
-import type { EncodedEvent } from '#schemas/event_batch.ts';
+import { decodeHistorical, type EncodedEvent } from '#schemas/event_batch.ts';
 import type { DeadLetter } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { readWire } from '#schemas/wire.ts';
@@ -180,9 +180,14 @@ export function placeOf({ coordinate }: EncodedEvent): string | null {
   return coordinate === null ? null : `${coordinate.partition}/${coordinate.offset}/${coordinate.index}`;
 }
 
-/** Whether a replay is about an event's site at all. */
-export function isMeant(replay: Replay, siteId: string, hasDestination: (siteId: string) => boolean): boolean {
-  return (replay.site_id === null || replay.site_id === siteId) && hasDestination(siteId);
+/** Whether a replay is about an event at all: by its site, and not one of the past, which goes nowhere. */
+export function isMeant(
+  replay: Replay,
+  { siteId, eventBytes }: Pick<EncodedEvent, 'siteId' | 'eventBytes'>,
+  hasDestination: (siteId: string) => boolean,
+): boolean {
+  const isOfSite = replay.site_id === null || replay.site_id === siteId;
+  return isOfSite && hasDestination(siteId) && !decodeHistorical(eventBytes);
 }
 
 /**

@@ -299,7 +299,7 @@ function createSelector(
     remember((await readViews(context, source, past)).views);
     const { views, unreadable } = await readViews(context, source, fresh);
     const meant = firstOfEach(
-      views.filter(({ siteId }) => isMeant(replay, siteId, hasDestination)),
+      views.filter((view) => isMeant(replay, view, hasDestination)),
       places,
     );
     const known = replay.force ? new Map<string, Known>() : await knownOf(context.warehouse, replay.destination, meant);

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { cutJobs } from '#pipelines/redelivery/replay.ts';
 import { choose, isMeant, type Known } from '#pipelines/redelivery/resend.ts';
-import type { EncodedEvent } from '#schemas/event_batch.ts';
+import { type EncodedEvent, encodeEvent } from '#schemas/event_batch.ts';
 import type { Replay } from '#schemas/setting.ts';
+import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 
 function view(offset: number, siteId = 'shop', bytes = 100): EncodedEvent {
   return {
@@ -51,9 +52,16 @@ test('a forced replay takes all', () => {
 
 test('only sites that have the destination are meant, and only the one that is asked for', () => {
   const has = (siteId: string): boolean => siteId !== 'without';
-  const meant = (siteId: string, site_id: string | null): boolean => isMeant({ ...replay, site_id }, siteId, has);
+  const meant = (siteId: string, site_id: string | null): boolean =>
+    isMeant({ ...replay, site_id }, view(1, siteId), has);
   expect([meant('shop', null), meant('without', null)]).toEqual([true, false]);
   expect([meant('shop', 'shop'), meant('other', 'shop')]).toEqual([true, false]);
+});
+
+test('events of the past are not meant, so that none is counted and written for nothing', () => {
+  const meant = (historical: boolean): boolean =>
+    isMeant(replay, { siteId: 'shop', eventBytes: encodeEvent(sampleEvent({ historical })) }, () => true);
+  expect([meant(true), meant(false)]).toEqual([false, true]);
 });
 
 test('jobs are of one site, in order, and neither too many events nor too large', () => {
