@@ -12,10 +12,10 @@ export type Cells = Readonly<Record<string, Cell>>;
 /** Codes of rows that are not sent, and what is to be done. docs/imports.md names them. */
 export const ROW_PROBLEMS = {
   row_unreadable: 'the line is not a JSON object',
+  row_too_deep: 'it is nested deeper than 64 levels',
   fields_count: 'it has another number of fields than the header',
   quote_unclosed: 'a quotation mark is not closed',
   quote_misplaced: 'a quotation mark stands where none can be',
-  row_too_deep: 'it is nested deeper than 64 levels',
   row_too_long: 'the row has more than 256 KiB',
   encoding_invalid: 'it is not UTF-8: say --encoding windows-1252',
   time_missing: 'it does not say when it happened',
