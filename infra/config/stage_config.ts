@@ -8,6 +8,7 @@ import {
   integer,
   list,
   optionalText,
+  orNull,
   readSettings,
   scaled,
 } from './environment.ts';
@@ -33,12 +34,13 @@ const DEDUP_WINDOW = Type.Object({
 
 export const DEDUP = Type.Object({
   ...DEDUP_WINDOW.properties,
-  dedupBucketChars: integer('DEDUP_BUCKET_CHARS', {
-    default: 3,
-    range: [1, 5],
-    description:
-      'Characters of the hash that choose a bucket: 3 suit 100 million ids in the window, each more 64 times as many. A change rebuilds dedup keys.',
-  }),
+  dedupBucketChars: orNull(
+    integer('DEDUP_BUCKET_CHARS', {
+      range: [1, 5],
+      description:
+        'Characters of the hash that choose a bucket, by [rate](sizing.md). Unset: as the keys in Redis were made, `4` for new ones. A change [rebuilds dedup keys](operations.md#rebuilding-dedup-keys).',
+    }),
+  ),
 });
 
 const NIGHT = Type.Object({

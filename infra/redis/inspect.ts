@@ -4,7 +4,7 @@ import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import { infoFields, mastersOf, readClock, withRedisErrors } from './client.ts';
 import type { Redis } from './connection.ts';
-import { BUCKET_KEYS } from './indexes/dedup_index.ts';
+import { BUCKET_KEYS, PACKED_MAX } from './indexes/dedup_index.ts';
 
 export type RedisFacts = Awaited<ReturnType<typeof inspectRedis>>;
 
@@ -12,8 +12,6 @@ export type RedisFacts = Awaited<ReturnType<typeof inspectRedis>>;
 const SAMPLED = 32;
 const KEYS_A_SCAN = 1_000;
 const SCANS_MAX = 20;
-/** Redis' own, where it may not be asked. */
-const PACKED_MAX = 512;
 
 /**
  * The fields of INFO, when it takes snapshots (null: this user may not ask), by how many milliseconds the clock of this host is

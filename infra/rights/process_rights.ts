@@ -132,7 +132,7 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
       groups: ['dedup', TABLE, ONCE],
       transactionalIds: ['dedup'],
     },
-    redis: { keys: ['d:*'], commands: [...INDEX_COMMANDS, ...words('hget hdel hsetnx scan unlink')] },
+    redis: { keys: ['d:*'], commands: [...INDEX_COMMANDS, ...words('hget hlen hdel hsetnx scan unlink')] },
     clickhouse: null,
   }),
   identity: () => ({

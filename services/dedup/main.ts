@@ -53,13 +53,22 @@ runEventStage<DedupConfig, RawEntry, Deduplicated>('dedup', dedupConfig, async (
 
 /** The claims in Redis, made again from `events.unique` where Redis has lost them: resolves when they are whole. */
 async function openDedupIndex(runtime: Runtime, config: DedupConfig, reader: EventBatchReader) {
-  const { parts, dedupWindowMs: windowMs, dedupBucketChars: bucketChars } = config;
+  const { parts, dedupWindowMs: windowMs, dedupBucketChars } = config;
   const { index, use } = await openStageIndex<DedupIndex>(runtime, parts, {
     name: 'claims',
     reads: [TOPICS.raw],
-    open: (redis) => createDedupIndex(redis, { windowMs, bucketChars, cluster: redis.isCluster }),
+    open: (redis) => createDedupIndex(redis, { windowMs, bucketChars: dedupBucketChars, cluster: redis.isCluster }),
     rebuild,
   });
+  const fillHelp =
+    'Mean fill of the buckets of event ids, of what Redis packs: beyond 1 an id takes five times the memory';
+  runtime.metrics.read('svc_dedup_bucket_fill_ratio', fillHelp, [], () =>
+    // That Redis is away, or may not be asked that yet, is told by others.
+    index.bucketFill().then(
+      (ratio) => [[{}, ratio]],
+      () => [],
+    ),
+  );
 
   /**
    * Makes the claims again of all that passed: events.unique holds each event that passed with its coordinate. Where somebody
@@ -83,7 +92,7 @@ async function openDedupIndex(runtime: Runtime, config: DedupConfig, reader: Eve
         for (const record of records) {
           const batch = await reader.read(record.value);
           // What cannot be read went to the dead letters of whoever reads the topic.
-          if (batch.ok) waiting.push(...storedKeys(batch.value, bucketChars, record.timestampMs));
+          if (batch.ok) waiting.push(...storedKeys(batch.value, claims.bucketChars(), record.timestampMs));
           if (waiting.length >= CLAIMS_PER_CALL) await restore();
         }
         await restore();
@@ -96,7 +105,7 @@ async function openDedupIndex(runtime: Runtime, config: DedupConfig, reader: Eve
 
   return {
     async deduplicate(events: readonly RawEntry[]): Promise<Deduplicated> {
-      const decided = await use(() => deduplicate(events, index, bucketChars));
+      const decided = await use(() => deduplicate(events, index, index.bucketChars()));
       failpoint('dedup.after_claim');
       return decided;
     },

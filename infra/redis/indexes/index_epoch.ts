@@ -88,19 +88,20 @@ function createEpochScript(redis: Redis) {
 
 /**
  * The epoch of an index whose keys begin with one of the prefixes; in a cluster each prefix lies on a node of its own.
- * `layout`, without spaces, names what decides where things are found: under another one the whole index counts as lost.
+ * `layout`, without spaces, names what decides where things are found: under another one the whole index counts as lost. It may
+ * change where `state` is asked, and only there.
  */
-export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layout = '') {
+export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layout: () => string = () => '') {
   const run = createEpochScript(redis);
   const mastersNow = async (): Promise<ClusterMasters | null> => (redis.isCluster ? readMasters(redis) : null);
   let notedLast = '';
   return {
     async state(): Promise<IndexState> {
       const found = (await Promise.all(prefixes.map((prefix) => run(prefix, 'state')))) as StateAnswer[];
-      if (found.every(([runId, epoch]) => epoch === epochOf(runId, layout))) return { kind: 'whole' };
+      if (found.every(([runId, epoch]) => epoch === epochOf(runId, layout()))) return { kind: 'whole' };
       // Afterwards: who is a master now has been one all the time.
       const masters = await mastersNow();
-      const losses = found.map((answer) => lossOf(answer, layout, masters));
+      const losses = found.map((answer) => lossOf(answer, layout(), masters));
       if (losses.every((loss) => loss === 'whole' || loss === 'moved')) {
         return {
           kind: 'moved',
@@ -118,14 +119,14 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
     },
     /** Goes on with shards that were moved to other nodes; one that has changed since is left to the next look. */
     async adopt({ moved }: Extract<IndexState, { kind: 'moved' }>): Promise<void> {
-      await Promise.all(moved.map(({ prefix, epoch, runId }) => run(prefix, 'adopt', epoch, runId, layout)));
+      await Promise.all(moved.map(({ prefix, epoch, runId }) => run(prefix, 'adopt', epoch, runId, layout())));
     },
     /** Notes who the masters of a cluster are, in each shard that is whole: it may be moved to one that joined. */
     async noteMasters(): Promise<void> {
       const notes = notesOf((await mastersNow()) ?? new Map());
       const text = notes.join(' ');
       if (text === notedLast) return;
-      const answers = await Promise.all(prefixes.map((prefix) => run(prefix, 'note', layout, ...notes)));
+      const answers = await Promise.all(prefixes.map((prefix) => run(prefix, 'note', layout(), ...notes)));
       if (answers.every((answer) => answer === 1)) notedLast = text;
     },
     /** Takes the rebuild lock, for `forMs` milliseconds. False if another process has it. */
@@ -137,7 +138,7 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
     },
     /** With the lock held: ends an epoch of another layout, so that no process uses that any more. */
     async invalidate(token: string): Promise<void> {
-      for (const prefix of prefixes) await run(prefix, 'invalidate', token, layout);
+      for (const prefix of prefixes) await run(prefix, 'invalidate', token, layout());
     },
     /** Renews the lock if it is still held. */
     async keep(token: string, forMs: number): Promise<void> {
@@ -151,7 +152,7 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
       const notes = notesOf((await mastersNow()) ?? new Map());
       for (const [at, prefix] of prefixes.entries()) {
         const { runId, nowMs } = servers[at] ?? { runId: '', nowMs: 0 };
-        if ((await run(prefix, 'complete', token, runId, nowMs, layout, ...notes)) !== 1) return false;
+        if ((await run(prefix, 'complete', token, runId, nowMs, layout(), ...notes)) !== 1) return false;
       }
       return true;
     },
@@ -162,6 +163,19 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
       }
     },
   };
+}
+
+/** The layout by which an index was made, or else is being made: null where neither is there. */
+export async function layoutIn(redis: Redis, prefixes: readonly string[]): Promise<string | null> {
+  for (const [key, layout] of [
+    ['epoch', /^\S+ (.+)$/],
+    ['attempt', /^\S+ (.+) \S+$/],
+  ] as const) {
+    const values = await Promise.all(prefixes.map((prefix) => withRedisErrors(redis.get(prefix + key))));
+    const [found] = values.flatMap((value) => layout.exec(value ?? '')?.[1] ?? []);
+    if (found !== undefined) return found;
+  }
+  return null;
 }
 
 function lockOf(prefix: string): string {

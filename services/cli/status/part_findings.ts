@@ -254,6 +254,7 @@ function clockFindings({ readings }: Context): Finding[] {
 
 const REDIS_WARNING = 0.85;
 const REDIS_CRITICAL = 0.97;
+const BUCKET_WARNING = 0.75;
 
 function redisFindings({ readings }: Context): Finding[] {
   const valuesOf = (name: string): number[] => readings.flatMap(({ metric }) => metric(name).map(({ value }) => value));
@@ -270,7 +271,18 @@ function redisFindings({ readings }: Context): Finding[] {
     sinceMs: null,
     todo: `free its disk; its log has the cause: ${OPERATIONS}#disks-and-parts`,
   };
-  return [...(memory >= REDIS_WARNING ? [full] : []), ...(valuesOf('svc_redis_storing').includes(0) ? [unstored] : [])];
+  const fill = Math.max(0, ...valuesOf('svc_dedup_bucket_fill_ratio'));
+  const unpacked: Finding = {
+    severity: 'warning',
+    what: `Buckets of event ids are ${Math.floor(100 * fill)} % full: ${fill < 1 ? 'beyond 100 % ' : ''}an id takes five times the memory of Redis`,
+    sinceMs: null,
+    todo: `raise DEDUP_BUCKET_CHARS by one: ${OPERATIONS}#rebuilding-dedup-keys`,
+  };
+  return [
+    ...(memory >= REDIS_WARNING ? [full] : []),
+    ...(valuesOf('svc_redis_storing').includes(0) ? [unstored] : []),
+    ...(fill >= BUCKET_WARNING ? [unpacked] : []),
+  ];
 }
 
 /** ClickHouse slows inserts down from 1,000 active parts of a partition on, and refuses them from 3,000. */

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createDedupIndex, type DedupIndex } from '#infra/redis/indexes/dedup_index.ts';
+import { dedupKey } from '#pipelines/dedup/dedup.ts';
 import { BUCKET_CHARS, claim, claimStoreSuite, DAY_MS, timedClaims, WINDOW_MS } from '#test/contract/claims/suite.ts';
 import { beginIncarnation, onCluster, useRedis } from '#test/harness/redis.ts';
 import { redisByClock } from '#test/harness/redis_clock.ts';
@@ -11,6 +12,7 @@ const LAYOUTS = onCluster() ? [true] : [false, true];
 /** Every bucket is swept once in this time. */
 const ROUND_MS = WINDOW_MS / 4;
 const NOW_MS = Date.UTC(2026, 9, 1);
+const POSITION = { partition: 0, offset: 1, index: 0 };
 let opened = 0;
 
 /** A store whose keys no other one of this file has: a site of another number is another digest. */
@@ -171,6 +173,40 @@ test('claims made by another layout count as lost, all of them, and go when they
   await expect(before.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
   await longer.attempt();
   expect(await held()).toBe(0);
+});
+
+test('where no length of buckets is set, it is that of the claims that are there or being made', async () => {
+  const unset = () => createDedupIndex(redis(), { ...OPTIONS, bucketChars: null });
+  await redis().flushdb();
+  const fresh = unset();
+  await fresh.epoch.state();
+  expect(fresh.bucketChars()).toBe(4);
+  const made = await alone();
+  await made.claim(some(200, 'id'));
+  const [first, second] = [unset(), unset()];
+  for (const store of [first, second]) {
+    expect(await store.epoch.state()).toEqual({ kind: 'whole' });
+    expect(store.bucketChars()).toBe(BUCKET_CHARS);
+  }
+  expect(await first.claim([claim('id-1', 9)])).toEqual([claim('id-1', 1).coordinate]);
+
+  // Redis is emptied: a process that starts next does not know the length, and who begins first decides for all.
+  await redis().flushdb();
+  await fresh.epoch.state();
+  await fresh.attempt();
+  for (const store of [first, second]) expect(await store.epoch.state()).toMatchObject({ kind: 'lost', sinceMs: null });
+  expect([first.bucketChars(), second.bucketChars()]).toEqual([4, 4]);
+  await beginIncarnation(fresh.epoch);
+  expect(await second.epoch.state()).toEqual({ kind: 'whole' });
+  await expect(second.claim([claim('id-1', 9)])).rejects.toMatchObject({ code: 'index_lost' });
+});
+
+test('how full buckets are is told of what Redis packs', async () => {
+  const store = await alone({ bucketChars: 1 });
+  expect(await store.bucketFill()).toBe(0);
+  const claims = Array.from({ length: 6_400 }, (_, at) => dedupKey('shop', `fill-${at}`, POSITION, 1));
+  await store.claim(claims);
+  expect(Math.abs((await store.bucketFill()) / (100 / 512) - 1)).toBeLessThan(0.1);
 });
 
 test('claims whose epoch tells no layout are not trusted, and stay where they are until they are made again', async () => {

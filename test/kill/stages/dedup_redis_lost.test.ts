@@ -143,11 +143,11 @@ test('another length of buckets makes the claims again before anything passes', 
   first.kill('SIGTERM');
   await first.ended;
   await send(at, 'length', ids);
-  const second = startStage(at, 'dedup', { DEDUP_BUCKET_CHARS: '4' });
+  const second = startStage(at, 'dedup', { DEDUP_BUCKET_CHARS: '3' });
   await second.ready;
   await until('all to be done', () => isDone(at));
   expect((await idsOn(at, TOPICS.unique, 'length')).sort()).toEqual([...ids].sort());
-  expect((await at.redis.keys('d:b:*')).filter((key) => key.length !== 'd:b:'.length + 4)).toEqual([]);
+  expect((await at.redis.keys('d:b:*')).filter((key) => key.length !== 'd:b:'.length + 3)).toEqual([]);
 });
 
 test('dedup refuses to start on a Redis that throws keys away', { timeout: TEST_MS }, async () => {

@@ -195,8 +195,8 @@ test('letters that are sent in again pass once each, past the claims they hold t
   const stages = ['dedup', 'identity', 'warehouse'].map((name) => startStage(at, name));
   await Promise.all(stages.map(({ ready }) => ready));
   const [own = '', free = '', second = '', taken = '', joined = '', stored = '', last = ''] = newIds(7);
-  const claims = createDedupIndex(at.redis, { windowMs: 192 * 3_600_000, bucketChars: 3, cluster: false });
-  const claimed = (id: string, coordinate: SourcePosition) => dedupKey('again', id, coordinate, 3);
+  const claims = createDedupIndex(at.redis, { windowMs: 192 * 3_600_000, bucketChars: null, cluster: false });
+  const claimed = (id: string, coordinate: SourcePosition) => dedupKey('again', id, coordinate, claims.bucketChars());
   const before = [
     claimed(own, NOWHERE),
     claimed(second, { ...NOWHERE, index: 1 }),

@@ -491,6 +491,16 @@ const FAILURES: [failure: string, read: Observed, said: string[]][] = [
     ],
   ],
   [
+    'buckets of event ids fill up',
+    observed({
+      processes: [
+        process('dedup', { metrics: 'svc_dedup_bucket_fill_ratio{stage="dedup"} 0.74' }),
+        process('dedup.2', { metrics: 'svc_dedup_bucket_fill_ratio{stage="dedup"} 0.761' }),
+      ],
+    }),
+    ['warning, ?: Buckets of event ids are 76 % full: beyond 100 % an id takes five times the memory of Redis'],
+  ],
+  [
     'the control service hangs',
     observed({ control: 'silent' }),
     ['critical, ?: control does not answer: it hangs, was killed, or cannot be reached from here'],
