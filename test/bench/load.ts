@@ -32,10 +32,12 @@ interface LoadOptions<Sent extends Outgoing> {
   onAnswer?(sent: Sent, answer: Answer): void;
 }
 
-interface Answer {
+export interface Answer {
   /** 200, another status, or an error. */
   outcome: string;
   text: string;
+  /** Of an error. */
+  code?: string;
 }
 
 /** Each is a connection of its own, which is kept alive. */
@@ -60,23 +62,33 @@ export async function saturate<Sent extends Outgoing>(options: LoadOptions<Sent>
 export async function sendAtRate<Sent extends Outgoing>(
   options: LoadOptions<Sent> & { eventsPerSecond: number },
 ): Promise<LoadResult> {
-  const { traffic, durationMs, eventsPerSecond } = options;
   const load = openLoad(options);
+  await pace(options, load.send);
+  return load.close();
+}
+
+/** Has requests sent as they are due, whether earlier ones are answered or not; resolves when all are. */
+export async function pace<Sent extends Outgoing>(
+  {
+    traffic,
+    durationMs,
+    eventsPerSecond,
+  }: Pick<LoadOptions<Sent>, 'traffic' | 'durationMs'> & { eventsPerSecond: number },
+  send: (sent: Sent, dueMs: number) => Promise<void>,
+): Promise<void> {
+  const startedMs = performance.now();
   const open = new Set<Promise<void>>();
   let events = 0;
-  for (let passedMs = 0; passedMs < durationMs; passedMs = load.passedMs()) {
+  for (let passedMs = 0; passedMs < durationMs; passedMs = performance.now() - startedMs) {
     while (events < (eventsPerSecond * passedMs) / 1_000) {
       const sent = traffic();
-      const sending = load
-        .send(sent, load.startedMs + (events * 1_000) / eventsPerSecond)
-        .finally(() => open.delete(sending));
+      const sending = send(sent, startedMs + (events * 1_000) / eventsPerSecond).finally(() => open.delete(sending));
       open.add(sending);
       events += sent.events;
     }
     await sleep(STEP_MS);
   }
   await Promise.all(open);
-  return load.close();
 }
 
 function openLoad<Sent extends Outgoing>({ url, onAnswer }: LoadOptions<Sent>) {
@@ -85,7 +97,6 @@ function openLoad<Sent extends Outgoing>({ url, onAnswer }: LoadOptions<Sent>) {
   const result = { events: 0, bytes: 0, failures: {} as Record<string, number> };
   const startedMs = performance.now();
   return {
-    startedMs,
     passedMs: () => performance.now() - startedMs,
     async send(sent: Sent, dueMs: number): Promise<void> {
       const answer = await post(pool, sent);
@@ -106,7 +117,7 @@ function openLoad<Sent extends Outgoing>({ url, onAnswer }: LoadOptions<Sent>) {
 }
 
 /** Below the level of streams, which cost the sender half as much again, on the cores that it shares with what it measures. */
-function post(pool: Pool, { path, headers, body }: Outgoing): Promise<Answer> {
+export function post(pool: Pool, { path, headers, body }: Outgoing): Promise<Answer> {
   const { promise, resolve } = Promise.withResolvers<Answer>();
   let status = 0;
   const chunks: Buffer[] = [];
@@ -120,7 +131,8 @@ function post(pool: Pool, { path, headers, body }: Outgoing): Promise<Answer> {
       chunks.push(chunk);
     },
     onResponseEnd: () => resolve({ outcome: String(status), text: Buffer.concat(chunks).toString() }),
-    onResponseError: (_, error) => resolve({ outcome: String(error), text: '' }),
+    onResponseError: (_, error) =>
+      resolve({ outcome: String(error), text: '', code: (error as NodeJS.ErrnoException).code ?? '' }),
   };
   pool.dispatch({ path, method: 'POST', headers, body }, handler);
   return promise;

@@ -47,8 +47,8 @@ function stamper(template: object, newId: () => string): (visitor: Pick<Visitor,
 }
 
 /** Makes the bodies of a shop's server, each of a new visitor: about 500 bytes an event. */
-function serverBodies(events: number): () => Buffer {
-  const stamp = stamper({ events: Array.from({ length: events }, (_, index) => serverEvent(index)) }, randomUUID);
+function serverBodies(events: number, newId: () => string = randomUUID): () => Buffer {
+  const stamp = stamper({ events: Array.from({ length: events }, (_, index) => serverEvent(index)) }, newId);
   return () => {
     const id = randomUUID();
     return stamp({ id, session: id });
@@ -61,8 +61,8 @@ export function serverEvents(events: number): object[] {
 }
 
 /** Batches of events that a shop's server sends with its own key. */
-export function serverTraffic(key: string, events: number): Traffic {
-  const body = serverBodies(events);
+export function serverTraffic(key: string, events: number, newId?: () => string): Traffic {
+  const body = serverBodies(events, newId);
   const headers = { 'content-type': 'application/json', 'x-svc-key': key };
   return () => ({ path: '/v1/ingest', headers, body: body(), events });
 }
@@ -124,12 +124,12 @@ const BROWSERS = [
  *
  * @param gzip Compressed, as the tag does not send them but other libraries do.
  */
-export function browserTraffic(key: string, gzip: boolean): Traffic {
+export function browserTraffic(key: string, gzip: boolean, newId: () => string = () => uuidv7()): Traffic {
   const path = `/v1/ingest?key=${key}`;
   const visitors = Array.from({ length: VISITORS }, (_, at) => visitorAt(at));
   const templates = Array.from({ length: PAGES * SIZES.length }, (_, at) => {
     const events = browserEvents(at);
-    return { events: events.length, stamp: stamper({ sent_at: Number(MARKS.sentAt), events }, () => uuidv7()) };
+    return { events: events.length, stamp: stamper({ sent_at: Number(MARKS.sentAt), events }, newId) };
   });
   let sent = 0;
   return (): Outgoing => {

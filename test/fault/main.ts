@@ -9,8 +9,9 @@ import { add, type BatchCounts, failed, NOTHING, summary } from '#test/harness/r
 import { logTails } from '#test/harness/service.ts';
 import { runBroken } from './broken/run_broken.ts';
 import { MATRIX } from './matrix.ts';
-import { type FaultOptions, faultOptions, isWanted } from './options.ts';
+import { type FaultOptions, faultOptions, isWanted, type RollingOptions } from './options.ts';
 import { report } from './report.ts';
+import { runRolling } from './rolling/drill.ts';
 import { runRows } from './run_rows.ts';
 import { startWorld } from './world/fault_world.ts';
 import { SINGLE } from './world/layout.ts';
@@ -38,10 +39,13 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 onParentGone(() => void leave(INTERRUPTED));
 
 say(`seed ${options.seed}`);
-const tally = await (options.broken ? broken(options) : matrix(options)).catch((error: unknown) => {
-  console.error(error);
-  return failed([`the run: ${String(error)}`]);
-});
+const { rolling } = options;
+const tally = await (rolling === null ? (options.broken ? broken(options) : matrix(options)) : drill(rolling)).catch(
+  (error: unknown) => {
+    console.error(error);
+    return failed([`the run: ${String(error)}`]);
+  },
+);
 say(summary(tally));
 await leave(tally.failed === 0 && tally.passed > 0 ? 0 : 1);
 
@@ -74,6 +78,19 @@ async function broken(wanted: FaultOptions): Promise<BatchCounts> {
       problem: problem === null ? `not caught by ${row}` : undefined,
     })),
   );
+}
+
+async function drill(wanted: RollingOptions): Promise<BatchCounts> {
+  const dataDir = `${scratch.path}/rolling`;
+  const problems = await runRolling(dataDir, wanted, say).catch((error: unknown) => {
+    say(logTails(dataDir));
+    throw error;
+  });
+  if (problems.length > 0) {
+    cpSync(`${dataDir}/log`, '.local/fault/rolling', { recursive: true });
+    say('logs: .local/fault/rolling');
+  }
+  return tallyOf([{ name: 'rolling', problem: problems[0] }]);
 }
 
 function tallyOf(rows: readonly { name: string; problem: string | undefined }[]): BatchCounts {

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { openSettings, type SettingsEditor } from './settings.ts';
+import { type ControlledService, openSettings, type SettingsEditor } from './settings.ts';
 import type { SharedService } from './shared_service.ts';
 import { until } from './until.ts';
 
@@ -27,7 +27,10 @@ export interface TestSiteOptions {
 }
 
 /** Makes an account with a site, its keys and, where asked, a webhook; returns when the edge knows them. */
-export async function makeSite(service: SharedService, options: TestSiteOptions = {}): Promise<TestSite> {
+export async function makeSite(
+  service: ControlledService & { ready: Pick<SharedService['ready'], 'edge'> },
+  options: TestSiteOptions = {},
+): Promise<TestSite> {
   const name = `t-${randomUUID().slice(0, 8)}`;
   const settings = await openSettings(service);
   const webhookSecret = options.webhookUrl === undefined ? '' : `whsec_${randomBytes(32).toString('base64')}`;

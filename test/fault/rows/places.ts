@@ -70,7 +70,7 @@ function noneTurnedAway(ledger: Ledger): void {
 }
 
 /** Under load a broker takes its time to hand everything on; one that is cut short leaves partitions without a leader. */
-async function ended(broker: LocalPart): Promise<void> {
+export async function ended(broker: LocalPart): Promise<void> {
   broker.kill('SIGTERM');
   await until(
     `${broker.name} to end`,
@@ -119,7 +119,7 @@ async function leaderOf(world: World, topic: string, partition: number): Promise
 }
 
 /** Waits until every copy of every partition has all that its leader has. */
-async function inStep(world: World): Promise<void> {
+export async function inStep(world: World): Promise<void> {
   const behind = async (): Promise<string[]> =>
     (await topicsOf(world))
       .filter(({ partitions }) => partitions.some(({ replicas, isr }) => isr.length < replicas.length))

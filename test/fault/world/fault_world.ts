@@ -55,6 +55,8 @@ export interface WorldOptions {
   dataDir: string;
   layout: Layout;
   special: Special;
+  /** Further variables of every process. */
+  env?: Readonly<Record<string, string>>;
   onProgress(line: string): void;
 }
 
@@ -87,7 +89,11 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     await discard(parts);
   };
   try {
-    const env = { ...(await serviceEnvironment(dataDir, parts.addresses)), ...processEnvironment(options) };
+    const env = {
+      ...(await serviceEnvironment(dataDir, parts.addresses)),
+      ...processEnvironment(options),
+      ...options.env,
+    };
     const mismatches = special.earlier === undefined ? await provisionNow(env) : provisionFrom(special.earlier, env);
     if (mismatches.length > 0) throw new Error(mismatches.join('; '));
     const ports = await choosePorts(dataDir, ['edge', 'edge2', 'control', 'metaStandin', 'webhookStandin']);
