@@ -82,8 +82,8 @@ export const HOLDS_WRAPPED = 8192;
 /** Twelve digits anywhere, as many as an account's number has at the least. */
 export const HOLDS_LONG_NUMBER = 16384;
 /**
- * What a key or a token begins with, in a text that is long enough for one, the name of a secret before a colon, or a
- * closing tag.
+ * What a key or a token begins with, in a text that is long enough for one, the name of a secret before a colon or in a path, or
+ * a closing tag.
  */
 export const HOLDS_SECRET = 32768;
 /** For a text that has not been scanned. */
@@ -143,7 +143,9 @@ export function scanText(text: string): number {
     } else bits |= HOLDS_NON_ASCII;
   }
   if ((bits & HOLDS_COLON_OR_SLASH) === 0) bits &= ~HOLDS_QUOTE;
-  else if (((bits & HOLDS_WRAPPED) !== 0 && text.includes('</')) || holdsHeader(text)) bits |= HOLDS_SECRET;
+  else if (((bits & HOLDS_WRAPPED) !== 0 && text.includes('</')) || holdsHeader(text) || holdsSecretPath(text)) {
+    bits |= HOLDS_SECRET;
+  }
   if (digits < NUMBER_DIGITS_MIN) {
     bits &= ~HOLDS_WRAPPED;
     return bits === HOLDS_COLON_OR_SLASH ? 0 : bits;
@@ -163,6 +165,12 @@ function holdsHeader(text: string): boolean {
   while (colon >= 0 && text.charCodeAt(colon + 1) === SLASH) colon = text.indexOf(':', colon + 2);
   return colon >= 0 && HEADER_MARK.test(text);
 }
+
+/** A part of a path by which the next one, or the one behind that, may be a secret. */
+const PATH_MARK =
+  /(?:token|passw|passcode|secret|jwt|key|magic|otp|reset|recover|invit|unsubscribe|verif|activat|confirm|validat|link)[^/]{0,24}\/[^/]/i;
+
+const holdsSecretPath = (text: string): boolean => text.length >= SECRET_CHARACTERS_MIN && PATH_MARK.test(text);
 
 function numberBits(text: string): number {
   let bits = 0;

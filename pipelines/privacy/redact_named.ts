@@ -50,6 +50,35 @@ export function redactParameters(text: string, anonymous: boolean, budget: WorkB
   return kept === 0 ? text : clean + text.slice(kept);
 }
 
+/** Parts of paths and of routes in a fragment, `/reset-password/`, `#/verify/`, that are followed by what lets somebody in. */
+const SECRET_PART =
+  /^[#!]{0,2}(?:[\w-]{0,30}(?:token|passw(?:or)?d|passwort|passcode|secret|jwt|api[-_]?key|magic(?:[-_]?link)?|otp|reset|recover|recovery|invite|invitation|unsubscribe|verify|verification|activate|activation|(?:log|sign)[-_]?in[-_]?link)s?|(?:confirm|verify|activate|reset|recover|validate)(?:[-_]?(?:e?-?mail|account|user|registration|sign-?up|login|address))?|(?:e?-?mail|account|registration)[-_]?confirm(?:ation)?)$/i;
+const PART_CHARACTERS_MAX = 48;
+/** What may stand between: whose it is, as in `/reset/MQ/TOKEN`. */
+const BETWEEN_CHARACTERS_MAX = 12;
+const PART_VALUE = /^[\w~.%+=-]{16,}/;
+const PART_UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Words of a title that stand in addresses are joined: `reset-your-iphone-15`. */
+const PART_TOKEN = /(?<![0-9A-Za-z])(?=[0-9A-Za-z]*[0-9])(?=[0-9A-Za-z]*[A-Za-z])[0-9A-Za-z]{16,}/;
+const PART_MIXED = /^(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9])[\w~.%+=-]{20,}$/;
+
+/** Replaces parts of paths that follow one which says that they let somebody in, as the value of a parameter of such a name. */
+export function redactPaths(text: string): string {
+  const parts = text.split('/');
+  let isFound = false;
+  const clean = parts.map((part, at) => {
+    const [before = '', between = ''] = [parts[at - 2], parts[at - 1]];
+    if (!isSecretPart(between) && !(between.length <= BETWEEN_CHARACTERS_MAX && isSecretPart(before))) return part;
+    const [value = ''] = PART_VALUE.exec(part) ?? [];
+    if (!PART_UUID.test(value) && !PART_TOKEN.test(value) && !PART_MIXED.test(value)) return part;
+    isFound = true;
+    return REDACTED + part.slice(value.length);
+  });
+  return isFound ? clean.join('/') : text;
+}
+
+const isSecretPart = (part: string): boolean => part.length <= PART_CHARACTERS_MAX && SECRET_PART.test(part);
+
 const PUNCTUATION = /[)\],.;:]+$/;
 
 /** Among blanks a word may say what is expected there: `password = required`, `phone = iPhone`. */

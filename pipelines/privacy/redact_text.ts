@@ -24,7 +24,7 @@ import {
   type WorkBudget,
 } from './normalise_text.ts';
 import { redactEmails, redactUserinfo } from './redact_emails.ts';
-import { redactHeaders, redactMembers, redactParameters, redactTags } from './redact_named.ts';
+import { redactHeaders, redactMembers, redactParameters, redactPaths, redactTags } from './redact_named.ts';
 import {
   redactCountryPhones,
   redactDialledPhones,
@@ -98,7 +98,7 @@ function redactPlain(text: string, bits: number, how: Redaction): string {
   const { anonymous, countries, budget } = how;
   let clean = text;
   if ((bits & (HOLDS_SECRET | HOLDS_LONG_NUMBER)) !== 0) clean = redactSecrets(clean, bits, how.stands, budget);
-  if ((bits & HOLDS_SECRET) !== 0) clean = redactTags(redactHeaders(clean, budget), anonymous, budget);
+  if ((bits & HOLDS_SECRET) !== 0) clean = redactTags(redactHeaders(redactPaths(clean), budget), anonymous, budget);
   if ((bits & HOLDS_EQUALS) !== 0) clean = redactParameters(clean, anonymous, budget);
   if ((bits & HOLDS_QUOTE) !== 0) clean = redactMembers(clean, anonymous, budget);
   if ((bits & (HOLDS_AT | HOLDS_PERCENT)) !== 0) clean = redactUserinfo(clean);

@@ -246,6 +246,33 @@ describe('redaction', () => {
     '+1 415 555 0100 20261101',
   );
 
+  it('loses what lets somebody in by a path or a route in the fragment, as it does in the query', () => {
+    const token = 'a8F3kQ9zLm2Xc7Vb4Nn1';
+    const django = `bm1wjy-${'0d2c6c9e4c5f'.repeat(3)}`;
+    return checkAll(
+      [
+        [`https://shop.example/reset-password/${token}?x=1`, 'https://shop.example/reset-password/redacted?x=1'],
+        [`https://shop.example/#/reset/${token}`, 'https://shop.example/#/reset/redacted'],
+        [
+          `https://shop.example/a/#!/Verify-Email/${token}/done#x`,
+          'https://shop.example/a/#!/Verify-Email/redacted/done#x',
+        ],
+        [`https://shop.example/#token/${token}`, 'https://shop.example/#token/redacted'],
+        [`/accounts/reset/MQ/${django}/`, '/accounts/reset/MQ/redacted/'],
+        ['/invite/550e8400-e29b-41d4-a716-446655440000', '/invite/redacted'],
+        [`https%3A%2F%2Fshop.example%2Freset%2F${token}`, 'https%3A%2F%2Fshop.example%2Freset%2Fredacted'],
+        [`see https://shop.example/magic-link/${token}, once`, 'see https://shop.example/magic-link/redacted, once'],
+        ['/blog/how-to-reset/reset-your-iphone-15-in-2026', '/blog/how-to-reset/reset-your-iphone-15-in-2026'],
+        ['/order-confirmation/ORD2026112900012345', '/order-confirmation/ORD2026112900012345'],
+        [`/products/${token}`, `/products/${token}`],
+        ['/password/reset', '/password/reset'],
+      ],
+      ([text, clean]) => {
+        expect(redactText(text)).toBe(clean);
+      },
+    );
+  });
+
   it('leaves no address, whatever stands around it', () => {
     fc.assert(
       fc.property(noise, email, noise, fc.boolean(), (before, raw, after, anonymous) => {
