@@ -16,12 +16,18 @@ let pageHref = '';
 
 const momentNow = (): Moment => moment ?? [Date.now(), location.href, document.title];
 
-const pathOf = (href: string): string => href.replace(/[?#].*/, '');
+/** What of an address says which page it is. */
+let pageOf = (href: string): string => href.replace(/[?#].*/, '');
 
-/** Calls the listener where the page's path is another by now. */
+/** Calls the listener where the page is another by now than the one that was counted last. */
 const look = guarded((): void => {
-  if (onChange && pathOf(pageHref) !== pathOf(momentNow()[1])) onChange();
+  if (onChange && pageOf(pageHref) !== pageOf(momentNow()[1])) onChange();
 });
+
+export const pagesBy = (of: typeof pageOf): void => {
+  pageOf = of;
+  look();
+};
 
 /** From now on it is then, as for a call that waited for the tag; undefined: it is now. */
 export const setMoment = (then?: Moment): void => {

@@ -1,5 +1,5 @@
 import { type Choice, choiceOf, hear, say, tellTabs, watchConsent } from './consent.ts';
-import { type Draft, draftOf, turnPage, watchPages } from './events.ts';
+import { type Draft, draftOf, pagesBy, turnPage, watchPages } from './events.ts';
 import { askConfig, loadScript, startPart } from './lazy_parts.ts';
 import { CONFIG_MS_MAX, INVENTORY_AFTER_MS, PENDING_MAX, RENDERED_MS } from './limits.ts';
 import { addWaiting, countDropped, openOutbox, waitingHere, wake } from './outbox.ts';
@@ -248,7 +248,7 @@ const configured = async (answer: SiteConfig | undefined): Promise<void> => {
     config: answer,
     load: (url) => loadScript(url, options.nonce),
     onPage,
-    page,
+    pagesBy,
     track: (event, properties, definition) => void draft(event, properties, '', '', definition),
     ads: allowsAds,
     analytics: mayStore,

@@ -133,10 +133,8 @@ export interface PartHost extends EngageHost {
   hear(signals?: object): void;
   /** Set by the part for platforms where the site has Meta's pixel: makes Meta's ids where the browser has none. */
   makeAdIds?: (click: string | undefined, nowMs: number) => void;
-  /** `manual`: the page itself says its pages. */
-  pages?: string | undefined;
-  /** The page shows what it did not show before. */
-  page(): void;
+  /** Has what is made of an address say which page it is; a tag that a browser has kept from before has none. */
+  pagesBy?(of: (href: string) => string): void;
   /** The address of a route under /v1/, with the site's key. */
   address(path: string): string;
 }

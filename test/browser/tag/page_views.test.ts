@@ -246,6 +246,32 @@ test('where a site counts routes in the fragment, each further one is a page, an
   await context.close();
 });
 
+test('a route that the page goes to before they are watched is a page, and one by pushState where there is no Navigation API', async () => {
+  world.configure({ tag: { inventory: false, hash_routes: true } });
+  const context = await world.visitor();
+  await context.addInitScript(() => {
+    Object.defineProperty(window, 'navigation', { value: undefined });
+    addEventListener('load', () => {
+      history.replaceState(null, '', '#/home');
+    });
+  });
+  const held = Promise.withResolvers<void>();
+  await context.route(/svc-routes/, async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  const page = await world.visit(context);
+  await page.waitForFunction(() => location.hash === '#/home');
+  held.resolve();
+  await world.taken('$pageview', 2);
+  await page.evaluate(() => history.pushState(null, '', '#/cart'));
+  await world.taken('$pageview', 3);
+  await page.goBack();
+  await world.taken('$pageview', 4);
+  expect(seen()).toEqual(['/', '/#/home', '/#/cart', '/#/home']);
+  await context.close();
+});
+
 test('in offline mode a route is kept without what may tell who it is', async () => {
   world.configure({ mode: 'offline', tag: { inventory: false, hash_routes: true } });
   const context = await world.visitor();
