@@ -119,11 +119,71 @@ export interface SchemaError {
 
 /** More are not read by anybody, and the documentation lists them. */
 const LISTED_MAX = 20;
+const PROBLEMS_MAX = 20;
 
 /** What errors of a schema say to people, one for each field. No message holds a value. */
 export function problemsOfErrors(schema: TSchema, errors: readonly SchemaError[]): Problem[] {
-  const problems = errors.flatMap((error) => problemsOf(schema, error));
-  return problems.filter(({ field }, index) => problems.findIndex((other) => other.field === field) === index);
+  const meant = errorsMeant(errors);
+  const problems = meant.flatMap((error) => problemsOf(schema, error));
+  return problems
+    .filter(({ field }, index) => problems.findIndex((other) => other.field === field) === index)
+    .slice(0, PROBLEMS_MAX);
+}
+
+const UNION = '/anyOf/';
+
+/**
+ * Errors without those of the branches of unions that were not meant, and without that of the union itself: a validator lists what of
+ * every branch does not fit.
+ *
+ * @param from Up to here the paths in the schema are looked at already.
+ */
+function errorsMeant(errors: readonly SchemaError[], from = 0): SchemaError[] {
+  const groups = Map.groupBy(errors, ({ schemaPath, instancePath }) => {
+    const at = schemaPath.indexOf(UNION, from);
+    return at < 0 ? '' : `${schemaPath.slice(0, at)} ${instanceOf(schemaPath.slice(0, at), instancePath)}`;
+  });
+  const told = [...groups].flatMap(([union, some]) => (union === '' ? some : branchMeant(union, some)));
+  const others = told.filter(({ keyword }) => keyword !== 'anyOf');
+  return others.length > 0 ? others : told;
+}
+
+function branchMeant(union: string, errors: readonly SchemaError[]): SchemaError[] {
+  const [schemaPath = '', place = ''] = union.split(' ');
+  const start = schemaPath.length + UNION.length;
+  const branches = Map.groupBy(errors, (error) => error.schemaPath.slice(start).split('/')[0]);
+  const [first = [], ...others] = [...branches.values()].map((some) => errorsMeant(some, start));
+  return others.reduce((best, other) => (misfit(other, place) < misfit(best, place) ? other : best), first);
+}
+
+/** How little a value at a place is of the branch that these errors are of: by its fields, and by what says its kind. */
+const misfit = (errors: readonly SchemaError[], place: string): number =>
+  errors.reduce((sum, error) => sum + misfitOf(error, place), 0);
+
+const OF_OTHER_TYPE = 1_000;
+
+/** What lies deeper than the fields of its fields says nothing of which branch was meant. */
+function misfitOf({ keyword, params, instancePath }: SchemaError, place: string): number {
+  const depth = instancePath.slice(place.length).split('/').length - 1;
+  if (depth > 1 || keyword === 'boolean') return 0;
+  if ('requiredProperties' in params) return namesIn(params.requiredProperties).length;
+  if ('additionalProperties' in params) return namesIn(params.additionalProperties).length;
+  return depth === 0 ? OF_OTHER_TYPE : 1;
+}
+
+/** The part of a path in a value that a path in its schema has come to. */
+function instanceOf(schemaPath: string, instancePath: string): string {
+  const parts = schemaPath.split('/').slice(1);
+  let depth = 0;
+  for (let at = 0; at < parts.length; at += 1) {
+    if (parts[at] === 'properties' || parts[at] === 'patternProperties') [depth, at] = [depth + 1, at + 1];
+    else if (parts[at] === 'anyOf' || parts[at] === 'allOf') at += 1;
+    else if (parts[at] === 'items' || parts[at] === 'additionalProperties') depth += 1;
+  }
+  return instancePath
+    .split('/')
+    .slice(0, depth + 1)
+    .join('/');
 }
 
 function problemsOf(schema: TSchema, error: SchemaError): Problem[] {
