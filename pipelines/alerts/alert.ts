@@ -1,7 +1,6 @@
 // An alert of a site: what is watched, when that is worth a message, and who gets it.
 
 import { type Static, Type } from 'typebox';
-import { cohortsNamed } from '#pipelines/analytics/cohorts/cohort.ts';
 import { closed } from '#pipelines/analytics/filters.ts';
 import { eventNames, filterProblems } from '#pipelines/analytics/question.ts';
 import { type TrendsQuery, trendsProblems, trendsShape } from '#pipelines/analytics/trends/query.ts';
@@ -238,7 +237,6 @@ function questionProblems({ kind, question, interval = 'day' }: Omit<AlertInput,
       'question',
       'must come to one figure: one series, or one formula',
     ),
-    ...unless(cohortsNamed(question).length === 0, 'field_malformed', 'question', 'names a cohort: alerts take none'),
     ...[...filterProblems(query), ...trendsProblems(query)].map((one) => ({
       ...one,
       field: `question.${one.field}`,

@@ -1,19 +1,14 @@
 // What is asked for an alert of intervals, and the figures that the answer has.
 
+import { allCohorts, type FindCohort, withCohorts } from '#pipelines/analytics/cohorts/cohort.ts';
 import { withEveryName } from '#pipelines/analytics/event_names.ts';
-import {
-  queriedSince,
-  timeRead,
-  withCalendar,
-  withPagesOf,
-  withPersonsOf,
-} from '#pipelines/analytics/query_rewrites.ts';
+import { queriedSince, withCalendar, withPagesOf, withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
 import type { Interval } from '#pipelines/analytics/question.ts';
 import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendRow, TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { trends } from '#pipelines/analytics/trends/sql.ts';
-import { type Calendar, wallMs } from '#pipelines/settings/calendar.ts';
+import { type Calendar, calendarOf, wallMs } from '#pipelines/settings/calendar.ts';
 import { pageRulesOf } from '#pipelines/settings/page_rules.ts';
 import type { Site } from '#schemas/setting.ts';
 import { DAY_MS } from '../settings/calendar.ts';
@@ -74,18 +69,13 @@ function compared(interval: Interval, against: Against | null): Pick<TrendsQuery
   return { compare: interval === 'month' ? 'year' : { days: COMPARED[against] } };
 }
 
-/** The statement of a question, and the time whose events it reads. */
-export function statementOf(
-  site: Pick<Site, 'site_id' | 'pages'>,
-  query: TrendsQuery,
-  nowMs: number,
-): { statement: Statement; reads: { from: number; to: number } } {
-  const paged = withPagesOf(withEveryName(query), pageRulesOf(site));
-  const whole = withPersonsOf(paged, site.site_id, queriedSince(query));
-  return {
-    statement: trends.statement(site.site_id, whole, 1, nowMs),
-    reads: timeRead(query) ?? { from: 0, to: nowMs },
-  };
+/** The statement of a question of a site; null where it names a cohort that the site does not have any more. */
+export function statementOf(site: Site, query: TrendsQuery, nowMs: number, find: FindCohort): Statement | null {
+  if (allCohorts(query, find).unknown !== null) return null;
+  const siteId = site.site_id;
+  const persons = withPersonsOf(withEveryName(query), siteId, queriedSince(query));
+  const cohorted = withCohorts(persons, { siteId, calendar: calendarOf(site), nowMs, find });
+  return trends.statement(siteId, withPagesOf(cohorted, pageRulesOf(site)), 1, nowMs);
 }
 
 interface Point {

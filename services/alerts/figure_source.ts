@@ -9,6 +9,7 @@ import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { RejectionRecord } from '#infra/redis/edge_reports.ts';
 import { figuresOf, questionOf, statementOf } from '#pipelines/alerts/figures.ts';
 import type { Figure, SiteAlert } from '#pipelines/alerts/judge.ts';
+import { cohortsById } from '#pipelines/analytics/cohorts/cohort.ts';
 import { type HealthRow, healthState, healthStatement } from '#pipelines/analytics/delivery_outcomes.ts';
 import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { TrendRow } from '#pipelines/analytics/trends/query.ts';
@@ -19,7 +20,7 @@ import { createStoredMark } from '#services/stage/stored_mark.ts';
 import type { FigureSource, Found } from './evaluation.ts';
 
 interface SourceParts {
-  settings: Pick<SettingsTable, 'destination'>;
+  settings: Pick<SettingsTable, 'destination' | 'cohorts'>;
   /** Rows of a statement about a site, or about all. @throws QueryTooHeavyError, QueryPatternError, QueryCancelledError, WarehouseError */
   select<Row>(statement: Statement, siteId: string): Promise<Row[]>;
   /** @throws RedisUnavailableError */
@@ -49,7 +50,8 @@ export function createFigureSource(parts: SourceParts): FigureSource {
       attempt(async () => {
         const { site, alert, calendar } = one;
         const query = questionOf(alert, calendar, judgedTo, nowMs());
-        const { statement } = statementOf(site, query, nowMs());
+        const statement = statementOf(site, query, nowMs(), cohortsById(parts.settings.cohorts(site.site_id)));
+        if (statement === null) return { ok: false, problem: 'cohort_unknown', isLasting: true };
         const rows = await select<TrendRow>(statement, site.site_id);
         const figures = figuresOf(alert, query, rows, calendar, endedBy);
         if (alert.kind !== 'rejected_share') return { ok: true, figures, detail: '' };

@@ -1,14 +1,22 @@
 // Commands of cohorts beside those of every definition: how many persons they have, a list from a file, and who is in one.
 
 import { csvOf } from '#pipelines/analytics/answer_table.ts';
+import { countableGroups } from '#pipelines/analytics/cohorts/cohort.ts';
+import { SIZES_MAX } from '#pipelines/analytics/cohorts/questions.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
-import { ADDED_MAX, type CohortItem, kindOf, type MembersAdded } from '#services/control_api/cohorts.ts';
+import {
+  ADDED_MAX,
+  type CohortItem,
+  kindOf,
+  type MembersAdded,
+  type MembersRemoved,
+  REMOVED_MAX,
+} from '#services/control_api/cohorts.ts';
 import { SUBJECT_NAMES } from '#services/control_api/persons.ts';
 import { type Commands, done, option, pathInSite, requiredOption, siteOption, table, UsageError } from './command.ts';
 import { nextRecord, splitFields } from './import/csv.ts';
 import { readText } from './read.ts';
 
-const SIZES_AT_ONCE = 20;
 const PAGE = 1_000;
 /** A request has 1 MiB. */
 const STEP_CHARACTERS = 700_000;
@@ -27,8 +35,8 @@ export const cohortCommands: Commands = {
     async run(args, { client }) {
       const cohorts = await client.list<CohortItem>(pathInSite(args, 'cohorts'), {});
       const sizes: SizesAnswer['cohorts'] = [];
-      for (let at = 0; at < cohorts.length; at += SIZES_AT_ONCE) {
-        const of = cohorts.slice(at, at + SIZES_AT_ONCE).map(({ id }) => ({ cohort: id }));
+      for (const group of countableGroups(cohorts, SIZES_MAX)) {
+        const of = group.map(({ id }) => ({ cohort: id }));
         sizes.push(...(await client.query<SizesAnswer>(args.required('site'), 'cohorts', { of })).cohorts);
       }
       const items = cohorts.map((one, at) => ({
@@ -55,7 +63,8 @@ export const cohortCommands: Commands = {
       option('as <KIND>', `What the values are: ${SUBJECT_NAMES.join(', ')}; e-mails may be SHA-256`).choices([
         ...SUBJECT_NAMES,
       ]),
-      option('replace', 'Empty the list before', 'replace'),
+      option('replace', 'Take the place of the list, once all are there', 'replace'),
+      option('remove', 'Take them out of the list', 'remove'),
     ],
     examples: [
       'cohort import vips --site shop --file vips.csv',
@@ -65,17 +74,37 @@ export const cohortCommands: Commands = {
       const file = args.required('file');
       const rows = membersIn(Buffer.from(readText(context, file)), args.text('as'), file);
       const path = pathInSite(args, 'cohorts', args.subject, 'members');
-      if (args.fields()['replace'] === true) await client.send('DELETE', path, null);
+      const { replace, remove } = args.fields();
+      const replaces = replace === true;
+      if (replaces && remove === true) throw new UsageError('flags_conflict', 'give --replace or --remove');
+      if (remove === true) {
+        const total = { removed: 0, listed: 0 };
+        for (let at = 0; at < rows.length; at += REMOVED_MAX) {
+          const members = rows.slice(at, at + REMOVED_MAX).map(({ name, value }) => ({ [name]: value }));
+          const answer = await client.send<MembersRemoved>('POST', `${path}/remove`, null, { members });
+          total.removed += answer.removed;
+          total.listed = answer.listed;
+        }
+        return done(`${total.removed} removed; the list has ${total.listed}.`, total);
+      }
+      let replacement = replaces ? 'new' : null;
       const total = { taken: 0, refused: 0, listed: 0 };
       const refusedLines: number[] = [];
       for (const step of stepsOf(rows)) {
         const members = step.map(({ name, value }) => ({ [name]: value }));
-        const answer = await client.send<MembersAdded>('POST', path, null, { members });
+        const answer = await client.send<MembersAdded>('POST', path, null, {
+          members,
+          ...(replacement !== null && { replacement }),
+        });
+        replacement = answer.replacement;
         total.taken += answer.taken;
         total.refused += answer.refused;
         total.listed = answer.listed;
         refusedLines.push(...answer.refused_at.map((at) => step[at]?.line ?? 0));
       }
+      // The list is what it was until all is there.
+      if (replaces && rows.length === 0) await client.send('DELETE', path, null);
+      else if (replaces) await client.send('PUT', path, null, { replacement });
       const shown = refusedLines.slice(0, REFUSED_SHOWN).join(', ');
       const lines = total.refused === 0 ? '' : ` ${total.refused} were none, such as on line ${shown}.`;
       return done(`${total.taken} added; the list has ${total.listed}.${lines}`, {

@@ -75,7 +75,7 @@ export const CONTROL_ERRORS = {
     question_on_board: 'A board uses this question. Remove it from the board first.',
     board_exists: 'The site already has a board with this id.',
     cohort_exists: 'The site already has a cohort with this id.',
-    cohort_in_use: 'Another cohort uses this one. Change that one first.',
+    cohort_in_use: 'Another cohort or an alert uses this one. Change that first.',
     cohort_no_list: 'The cohort is one by conditions: it has no list.',
     alert_exists: 'The site already has an alert with this id.',
     token_exists: 'An active admin token already has this label.',

@@ -309,6 +309,7 @@ export function openQueries({
     },
     cohortLists: {
       add: (...of) => probe.guard(() => lists.add(...of)),
+      copy: (...of) => probe.guard(() => lists.copy(...of)),
       count: (...of) => probe.guard(() => lists.count(...of)),
       forget: (...of) => probe.guard(() => lists.forget(...of)),
     },

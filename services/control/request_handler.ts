@@ -129,29 +129,38 @@ async function answerSettings(call: KnownCall): Promise<HttpReply> {
   if (route.showsKeyUse === true) await options.keyUse.refresh();
   if (route.showsMonthUse === true) await refreshMonthUse(options);
   const proofFinding = route.looksForProof === true ? await proofFor(options, input) : null;
-  const outcome = await (route.method === 'GET' ? shown() : change());
+  const outcome = await (route.method === 'GET'
+    ? shown()
+    : changing(call)((world) => run(input, { ...world, proofFinding })));
   if (outcome.kind === 'refused') return refuseLate(call, outcome);
   const { body, version } = outcome.show(options.journal.view());
   if (version !== undefined) reply.header('etag', `"${version}"`);
   const { analysts, cohortLists } = options;
   const sources = { analysts, cohortLists, note: noting(call) };
-  const beside = await route.beside?.(input, sources, worldOf(options, options.journal.view(), caller.principal));
+  const beside = await route.beside?.(
+    input,
+    sources,
+    worldOf(options, options.journal.view(), caller.principal),
+    outcome,
+  );
   return reply.code(route.success.status).send({ ...body, ...beside });
 
   function shown(): Outcome {
     const world = worldNow(options, judge);
     return 'kind' in world ? world : run(input, world);
   }
+}
 
-  function change(): Promise<Outcome> {
-    return commitAs(options, judge, (view, now): ChangePlan<Outcome> => {
-      const result = run(input, { ...worldOf(options, view, now), proofFinding });
+/** Changes settings by what a function makes of the world, by who asks as they are then. */
+const changing =
+  ({ options, route, judge }: KnownCall): ControlServices['change'] =>
+  (run) =>
+    commitAs(options, judge, (view, now): ChangePlan<Outcome> => {
+      const result = run(worldOf(options, view, now));
       const facts = result.kind === 'done' ? result.facts : [];
       const records = auditedRecords(view, facts, now.actor, options.nowMs());
       return { records, result, protects: route.protects === true };
     });
-  }
-}
 
 /** Only of a domain that the site has claimed: the name servers are asked for no others. */
 async function proofFor(
@@ -256,6 +265,7 @@ async function answerGathered(call: KnownCall): Promise<HttpReply> {
     wasRead: (site_id, kind, rows) => dataReads.read({ read_by: principal.actor, site_id, kind, format: 'json', rows }),
     now: () => worldNow(options, judge),
     note: noting(call),
+    change: changing(call),
     removeSite: (erasure) => removeErasedSite(journal, erasure, options.nowMs()),
   };
   const answered =

@@ -3,6 +3,7 @@
 
 import type { Static, TObject, TSchema } from 'typebox';
 import { Compile, type Validator } from 'typebox/compile';
+import { Settings } from 'typebox/system';
 import type { FollowedAlerts } from '#infra/alerts/alert_topic.ts';
 import type { AnalystUsers } from '#infra/clickhouse/analysts/analyst_users.ts';
 import type { CohortLists } from '#infra/clickhouse/cohort_members.ts';
@@ -162,7 +163,14 @@ export interface Shown {
 }
 
 /** What a request comes to. The facts are written first, and what is shown is read from the settings after that. */
-export type Outcome = { kind: 'done'; facts: Fact[]; show(view: SettingsView): Shown } | Refused;
+export type Outcome = Done | Refused;
+interface Done {
+  kind: 'done';
+  facts: Fact[];
+  show(view: SettingsView): Shown;
+  /** What is no more once they are written, for `beside`. */
+  gone?: string | null;
+}
 
 /** What a request is refused with. */
 export interface Refused {
@@ -270,6 +278,8 @@ export interface ControlServices {
    * up. @throws JournalError
    */
   note(about: string, what: Record<string, unknown>): Promise<RequestContext | Refused>;
+  /** Changes settings by what is made of the world as it is then. @throws JournalError */
+  change(run: (world: RequestContext) => Outcome): Promise<Outcome>;
 }
 
 /** What a request to such sources comes to. */
@@ -313,6 +323,7 @@ export interface Route<Taken extends Input = Input> {
     input: Taken,
     sources: Pick<ControlServices, 'analysts' | 'cohortLists' | 'note'>,
     world: RequestContext,
+    outcome: Pick<Done, 'gone'>,
   ): Promise<object>;
   /** Of a query: what is asked. */
   prepare?(input: Taken, world: RequestContext): PreparedQuery;
@@ -348,12 +359,12 @@ export function route<
 /** Routes that stand together in the document, under a tag. */
 export const resource = (tag: string, routes: readonly Untagged[]): Route[] => routes.map((one) => ({ ...one, tag }));
 
-export function done(facts: Fact[], show: (view: SettingsView) => Shown): Outcome {
+export function done(facts: Fact[], show: (view: SettingsView) => Shown): Done {
   return { kind: 'done', facts, show };
 }
 
 /** Shows an item with its version, as it is once the facts are written. */
-export const doneWith = (facts: Fact[], itemOf: (view: SettingsView) => Meta): Outcome =>
+export const doneWith = (facts: Fact[], itemOf: (view: SettingsView) => Meta): Done =>
   done(facts, (view) => {
     const body = itemOf(view);
     return { body, version: body.version };
@@ -431,6 +442,10 @@ export function listed<Key extends string, Item extends Record<Key, string>>(
       .join('/');
   return shown(page(items, query, textOf, viewOf));
 }
+
+/** So many that those of the branch of a union that was meant are among them. */
+const ERRORS_LISTED = 200;
+Settings.Set({ maxErrors: ERRORS_LISTED });
 
 const validators = new WeakMap<TSchema, Validator>();
 

@@ -304,6 +304,8 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   replaceBoard: { id: 'weekly', name: 'Each week', questions: ['countries'] },
   createCohort: regulars,
   replaceCohort: { ...regulars, name: 'Regular buyers' },
+  removeCohortMembers: { members: [{ distinct_id: 'customer-1' }] },
+  replaceCohortMembers: { replacement: '0123456789abcdefghij' },
   addCohortMembers: { members: [{ distinct_id: 'customer-1' }, { email: 'ada@example.com' }] },
   querySql: { sql: SQL_EXAMPLE },
   loadRates: { base: 'EUR', rates: [{ day: '2027-01-04', currency: 'USD', rate: 1.0832 }] },

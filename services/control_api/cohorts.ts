@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { conditionsFields } from '#pipelines/analytics/cohorts/cohort.ts';
-import { closed, countField, idField, type Meta, metaFields, nameField } from './fields.ts';
+import { closed, countField, idField, type Meta, metaFields, nameField, nullable } from './fields.ts';
 import { subjectFields } from './persons.ts';
 
 const fields = {
@@ -31,10 +31,22 @@ export const kindOf = ({ conditions }: Pick<CohortItem, 'conditions'>): 'conditi
 export const ADDED_MAX = 10_000;
 /** Of one list. */
 export const MEMBERS_MAX = 100_000;
+/** Of all lists of a cohort, those that are yet to take the place of its own among them. */
+export const MEMBERS_TOGETHER_MAX = 4 * MEMBERS_MAX;
 /** Of what is not taken so many are told by their places. */
 export const REFUSED_TOLD = 100;
 
+/** What tells lists of one cohort apart. */
+export const LIST_CHARACTERS = 20;
+const REPLACEMENT = `[0-9A-Za-z]{${LIST_CHARACTERS}}`;
+
 export const membersInput = closed({
+  replacement: Type.Optional(
+    Type.String({
+      description: "Adds to a list that is yet to take the place of the cohort's: new, and then as it was answered",
+      pattern: `^(?:new|${REPLACEMENT})$`,
+    }),
+  ),
   members: Type.Array(closed(subjectFields, { description: 'Exactly one of the fields' }), {
     description: 'Hashed as events are, at once; addresses and numbers are not kept. A SHA-256 is taken too',
     minItems: 1,
@@ -43,6 +55,25 @@ export const membersInput = closed({
 });
 export type MembersInput = Static<typeof membersInput>;
 
+/** Of one request. */
+export const REMOVED_MAX = 500;
+const { members } = membersInput.properties;
+export const removalInput = closed({
+  members: Type.Array(members.items, { description: 'As they were added', minItems: 1, maxItems: REMOVED_MAX }),
+});
+export type RemovalInput = Static<typeof removalInput>;
+
+export const membersRemovedShape = Type.Object({
+  removed: countField('Members that the list had'),
+  listed: countField('Members that it has now'),
+});
+export type MembersRemoved = Static<typeof membersRemovedShape>;
+
+/** What takes the place of the list of a cohort. */
+export const replacementInput = closed({
+  replacement: Type.String({ description: 'As it was answered when it was filled', pattern: `^${REPLACEMENT}$` }),
+});
+
 export const membersAddedShape = Type.Object({
   taken: countField('Members that were added, or were there already'),
   refused: countField('Members that are none that events could have, or of a person who was erased'),
@@ -50,5 +81,6 @@ export const membersAddedShape = Type.Object({
     description: `Places of the first ${REFUSED_TOLD} of them in the request, from 0`,
   }),
   listed: countField('Members that the list has now: of one person it may be several'),
+  replacement: nullable(Type.String(), { description: 'The list that they were added to; null: that of the cohort' }),
 });
 export type MembersAdded = Static<typeof membersAddedShape>;

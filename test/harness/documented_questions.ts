@@ -32,9 +32,30 @@ const FILTERS = {
   property: [{ field: property('plan'), is: 'equal', to: ['pro', 12.5] }],
   person: [PLAN],
   persons: [{ any: [PLAN, CAME_BY, { field: { column: 'country' }, is: 'equal', to: ['DE'] }] }],
+  'a cohort': [{ field: { cohort: 'regulars' }, is: 'in' }],
   'five persons': [PLAN, CAME_BY, SPENT, LANDED, SINCE],
 } satisfies Record<string, Filter[]>;
 export type Filtered = keyof typeof FILTERS;
+
+/** Cohorts of the site: the one that the documentation has, and the list that it names. */
+const COHORTS = [
+  {
+    ...{ site_id: SITE, id: 'regulars', version: 1, list: null },
+    definition: JSON.stringify({
+      ...{ id: 'regulars', name: 'Regulars', match: 'all' },
+      conditions: [
+        { did: { events: ['purchase'] }, is: 'at_least', times: 3, last_days: 90 },
+        { did: { events: ['refund'] }, is: 'exactly', times: 0, since: '2027-01-01', until: '2027-03-31' },
+        { field: { person: { column: 'geo_country' }, seen: 'last' }, is: 'equal', to: ['BE'] },
+        { field: { cohort: 'staff' }, is: 'not_in' },
+      ],
+    }),
+  },
+  {
+    ...{ site_id: SITE, id: 'staff', version: 1, list: 'staff.0123456789abcdefghij' },
+    definition: JSON.stringify({ id: 'staff', name: 'Staff' }),
+  },
+];
 
 const named = (...events: string[]) => ({ events });
 const STEPS = [named('page_view'), named('view_item'), named('add_to_cart'), named('purchase')];
@@ -99,6 +120,9 @@ const QUESTIONS: readonly [route: string, name: string, query: object][] = [
   ['paths', 'pages in a day', { ...RANGE, by: { ...property('$current_url'), part: 'page' }, window_ms: DAY_MS }],
   ['timeline', 'of a visitor', { ...RANGE, distinct_id: 'v1' }],
   ['timeline', 'of a person', { ...RANGE, person_id: 'p_1' }],
+  ['trends', 'by a cohort', { ...TRENDS, breakdown: { field: { cohort: 'regulars' } } }],
+  ['cohorts', 'of a saved one', { of: [{ cohort: 'regulars' }] }],
+  ['members', 'of a saved one', { cohort: 'regulars' }],
   ['survey', 'answers', { ...RANGE, id: 'nps' }],
   ['promo', 'showings', { ...RANGE, id: 'summer' }],
   ['form', 'leads', { ...RANGE, id: 'contact' }],
@@ -171,7 +195,7 @@ export const questionsByPageRules = (): DocumentedQuestion[] => [
 ];
 
 const worldOf = (pages?: PageRules) => ({
-  view: { table: { site: () => ({ pages }), cohorts: () => [] } },
+  view: { table: { site: () => ({ pages }), cohorts: () => COHORTS } },
   may: () => true,
   nowMs: TO,
 });

@@ -6,12 +6,13 @@ import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
 import type { CohortSetting } from '#schemas/setting.ts';
 import { withEveryName } from '../event_names.ts';
 import { type Condition, closed, conditionShape, JOINED_VALUES_MAX } from '../filters.ts';
+import { namesPersons } from '../personal_fields.ts';
 import { joinedValues, withPersonsOf } from '../query_rewrites.ts';
 import { filterProblems, type Selection, selectionShape, TIME_MAX } from '../question.ts';
 
 /** Conditions of one cohort. */
 const CONDITIONS_MAX = 10;
-/** Of all cohorts that a question names, and of those that these name: each condition is looked at for every person. */
+/** Of all cohorts that a question names, and of those that these name, where a list is one: each is looked at for every person. */
 const COHORT_CONDITIONS_MAX = 30;
 /** A cohort of cohorts of cohorts. */
 const DEPTH_MAX = 3;
@@ -90,9 +91,13 @@ export const definitionOf = ({ definition }: Pick<CohortSetting, 'definition'>):
 /** The cohorts of a site by their ids, of its settings. */
 export function cohortsById(settings: readonly CohortSetting[]): FindCohort {
   const items = new Map(settings.map((item) => [item.id, item]));
+  const found = new Map<string, StoredCohort>();
   return (id) => {
     const item = items.get(id);
-    return item && { definition: definitionOf(item), list: item.list };
+    if (item === undefined) return undefined;
+    const cohort = found.get(id) ?? { definition: definitionOf(item), list: item.list };
+    found.set(id, cohort);
+    return cohort;
   };
 }
 
@@ -133,13 +138,28 @@ export function allCohorts(
   return { cohorts, unknown: null };
 }
 
-/** Whether who asks learns of single persons: somebody has said who is in a list. */
-export const namesList = (cohorts: Iterable<StoredCohort>): boolean => [...cohorts].some(({ list }) => list !== null);
+/** Whether a question singles people out: by itself, by conditions of its cohorts, or as these are lists of named people. */
+export function singlesOut(question: unknown, cohorts: ReadonlyMap<string, StoredCohort>): boolean {
+  const all = [...cohorts.values()];
+  return namesPersons([question, all]) || all.some(({ list }) => list !== null);
+}
 
-/** What of the cohorts that a question names is more than may be asked. */
+/** How many conditions parts of a question are looked at by: those of cohorts, saved or not, where a list is one. */
+const conditionsIn = (parts: readonly { conditions?: readonly unknown[] }[]): number =>
+  parts.reduce((sum, { conditions }) => sum + (conditions?.length ?? 1), 0);
+
+/** Conditions of cohorts that are not saved, which a question says. */
+const unsavedIn = (query: unknown): { conditions: readonly unknown[] }[] =>
+  typeof query !== 'object' || query === null
+    ? []
+    : 'conditions' in query
+      ? [query as { conditions: readonly unknown[] }]
+      : Object.values(query).flatMap(unsavedIn);
+
+/** What of the cohorts that a question names, or says, is more than may be asked. */
 export function cohortProblems(query: unknown, cohorts: Iterable<StoredCohort>): Problem[] {
   const definitions = [...cohorts].map(({ definition }) => definition);
-  const conditions = definitions.reduce((sum, { conditions: some = [] }) => sum + some.length, 0);
+  const conditions = conditionsIn([...unsavedIn(query), ...definitions]);
   return [
     ...unless(
       conditions <= COHORT_CONDITIONS_MAX,
@@ -154,6 +174,25 @@ export function cohortProblems(query: unknown, cohorts: Iterable<StoredCohort>):
       `at most ${JOINED_VALUES_MAX} different values of visits and persons are taken, those of its cohorts among them`,
     ),
   ];
+}
+
+/**
+ * Cohorts in groups, in their order, each of which can be counted by one question.
+ *
+ * @param most Cohorts of a group.
+ */
+export function countableGroups<Item extends CohortDefinition>(items: readonly Item[], most: number): Item[][] {
+  const byId = new Map(items.map((item) => [item.id, { definition: item, list: null }]));
+  const groups: Item[][] = [];
+  for (const item of items) {
+    const group = groups.at(-1);
+    const together = { of: [...(group ?? []), item].map(({ id: cohort }) => ({ cohort })) };
+    const { cohorts } = allCohorts(together, (id) => byId.get(id));
+    if (group !== undefined && group.length < most && cohortProblems(together, cohorts.values()).length === 0) {
+      group.push(item);
+    } else groups.push([item]);
+  }
+  return groups;
 }
 
 /** What of the conditions of a cohort no schema can say. */
@@ -172,7 +211,21 @@ export function definitionProblems({ id, conditions = [] }: CohortDefinition, fi
   if (unknown === id) return [...own, problem('cohort_circular', 'conditions', 'are of the cohort itself')];
   if (unknown !== null)
     return [...own, problem('not_there', 'conditions', 'name a cohort that the site does not have')];
-  return [...own, ...cohortProblems(conditions, cohorts.values())];
+  return [...own, ...cohortProblems({ conditions }, cohorts.values())];
+}
+
+/** What of the other cohorts that name one is more than may be asked, as that is to be. */
+export function outerProblems(cohort: StoredCohort, ids: readonly string[], find: FindCohort): Problem[] {
+  const { id } = cohort.definition;
+  const outer = ids.filter((other) => {
+    const { cohorts } = allCohorts({ cohort: other }, find);
+    return other !== id && cohorts.has(id) && cohortProblems({}, cohorts.values()).length > 0;
+  });
+  return outer
+    .slice(0, 1)
+    .map((other) =>
+      problem('too_many', 'conditions', `would be too many for the cohort ${other}, which names this one`),
+    );
 }
 
 /** How many cohorts lie in one another from one on; of a list 1. */

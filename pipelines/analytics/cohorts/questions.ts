@@ -9,7 +9,7 @@ import { conditionOf } from '../sql/expressions.ts';
 import { type Binder, createBinder, JOINS, type Statement } from '../sql/statement.ts';
 import { type CohortCondition, type CohortRule, conditionsFields, conditionsProblems } from './cohort.ts';
 
-const SIZES_MAX = 20;
+export const SIZES_MAX = 20;
 const LISTED = 1_000;
 
 const cohort = Type.String({ description: 'The cohort', pattern: ID_PATTERN.source });

@@ -16,7 +16,7 @@ import {
 } from '#pipelines/alerts/alert.ts';
 import { siteAlert } from '#pipelines/alerts/judge.ts';
 import { testAlert } from '#pipelines/alerts/sends.ts';
-import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
+import { allCohorts, cohortProblems, cohortsById, singlesOut } from '#pipelines/analytics/cohorts/cohort.ts';
 import { withPhoneHmacs } from '#pipelines/analytics/query_rewrites.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { type Problem, unless } from '#pipelines/settings/problems.ts';
@@ -80,8 +80,15 @@ const settingRoutes = definitionRoutes<AlertSetting>({
   write({ site_id, id, version, definition }, body, before, world) {
     const { channels } = body as AlertInput;
     const alert = JSON.parse(definition) as Alert;
-    if (namesPersons(alert) && !world.may('query.persons', { site: site_id })) return refused('permission_missing');
-    const refusal = refusedFor(problemsOf(definition, channels, before, world));
+    const { cohorts, unknown } = allCohorts(alert, cohortsById(world.view.table.cohorts(site_id)));
+    if (unknown !== null) return refused('cohort_unknown');
+    if (singlesOut(alert, cohorts) && !world.may('query.persons', { site: site_id })) {
+      return refused('permission_missing');
+    }
+    const refusal = refusedFor([
+      ...problemsOf(definition, channels, before, world),
+      ...cohortProblems(alert, cohorts.values()),
+    ]);
     if (refusal !== null) return refusal;
     // Settings are kept for long: no bare hash of a phone number is among them.
     const keyed = withPhoneHmacs(alert, (sha256) => world.phoneHmacs(site_id, sha256));

@@ -12,10 +12,12 @@ import {
   depthOf,
   depthProblems,
   type FindCohort,
+  outerProblems,
   type StoredCohort,
 } from '#pipelines/analytics/cohorts/cohort.ts';
 import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
 import { withPhoneHmacs } from '#pipelines/analytics/query_rewrites.ts';
+import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, unless } from '#pipelines/settings/problems.ts';
@@ -32,6 +34,7 @@ import {
   type GatheredAnswer,
   type Input,
   inSite,
+  type Outcome,
   type Refused,
   type RequestContext,
   type Route,
@@ -45,11 +48,13 @@ const TAG = 'Cohorts';
 const COHORTS_MAX = 200;
 /** Every process reads the settings at its start. */
 const DEFINITION_CHARACTERS_MAX = 16_384;
-const LIST_CHARACTERS = 20;
+
+/** Of all lists of a cohort, and the one of that name. */
+const listNamed = (id: string, name = ''): string => `${id}.${name}`;
 
 /** Of the cohort and no other, be it one of the same id that is made later. */
 const newList = (id: string, { randomBytes }: Pick<RequestContext, 'randomBytes'>): string =>
-  `${id}.${randomBase62(LIST_CHARACTERS, randomBytes)}`;
+  listNamed(id, randomBase62(api.LIST_CHARACTERS, randomBytes));
 
 const viewOf = (view: SettingsView, item: CohortSetting): api.CohortItem => ({
   ...(definitionOf(item) as api.CohortInput),
@@ -57,8 +62,10 @@ const viewOf = (view: SettingsView, item: CohortSetting): api.CohortItem => ({
   ...metaOf(view, cohortKey(item.site_id, item.id)),
 });
 
-const isNamedByOthers = (view: SettingsView, siteId: string, id: string): boolean =>
-  view.table.cohorts(siteId).some((item) => item.id !== id && cohortsNamed(definitionOf(item).conditions).includes(id));
+/** By another cohort, or by an alert, which nobody would see fail. */
+const isNamedByOthers = ({ table }: SettingsView, siteId: string, id: string): boolean =>
+  table.cohorts(siteId).some((item) => item.id !== id && cohortsNamed(definitionOf(item).conditions).includes(id)) ||
+  table.alerts(siteId).some(({ definition }) => cohortsNamed(JSON.parse(definition)).includes(id));
 
 const settingRoutes = definitionRoutes<CohortSetting>({
   tag: TAG,
@@ -115,17 +122,17 @@ function problemsOf(
   if (problems.length > 0) return problems;
   const find: FindCohort = (id) => (id === definition.id ? cohort : others(id));
   const ids = [definition.id, ...view.table.cohorts(siteId).map(({ id }) => id)];
-  return depthProblems(Math.max(...ids.map((id) => depthOf(id, find))));
+  return [...depthProblems(Math.max(...ids.map((id) => depthOf(id, find)))), ...outerProblems(cohort, ids, find)];
 }
 
 const listsOf = (view: SettingsView, siteId: string): string[] =>
   view.table.cohorts(siteId).flatMap(({ list }) => list ?? []);
 
-/** Rows of a list that is no cohort's any more are deleted once that is written. */
+/** Rows of a list that is no cohort's any more are deleted once that is written; of a cohort that is removed, those of all its lists. */
 const forgetsList: Pick<Route, 'beside'> = {
-  async beside({ params }, { cohortLists }, { view, nowMs }) {
+  async beside({ params }, { cohortLists }, { view, nowMs }, { gone }) {
     const { site_id, id } = params as Params;
-    await cohortLists.forget(site_id, id, listsOf(view, site_id), nowMs);
+    await cohortLists.forget(site_id, gone ?? listNamed(id), listsOf(view, site_id), nowMs);
     return {};
   },
 };
@@ -148,22 +155,44 @@ const memberRoutes = resource(TAG, [
     errors: [...ERRORS, 'limit_reached', 'settings_not_stored'],
     gather: addMembers,
   }),
+  route('POST', `${path}/remove`, 'removeCohortMembers', {
+    access: inSite('query.persons'),
+    summary: 'Remove members from the list of a cohort',
+    params: savedParams,
+    body: api.removalInput,
+    success: { status: 200, schema: api.membersRemovedShape, description: 'What was removed' },
+    errors: [...ERRORS, 'version_conflict', 'settings_not_stored'],
+    gather: removeMembers,
+  }),
   route('DELETE', path, 'emptyCohort', {
     access: inSite('query.persons'),
     summary: 'Empty the list of a cohort, to fill it anew',
     params: savedParams,
     success: { status: 200, schema: api.cohortShape, description: 'The cohort' },
     errors: ERRORS,
-    run({ params }, world) {
-      const known = listOf(params, world);
-      if ('kind' in known) return known;
-      const { item } = known;
-      const cohort = { ...item, version: item.version + 1, list: newList(item.id, world) };
-      return doneWith([{ body: { cohort } }], (view) => viewOf(view, cohort));
-    },
+    run: ({ params }, world) => withList(params, newList(params.id, world), world),
+    ...forgetsList,
+  }),
+  route('PUT', path, 'replaceCohortMembers', {
+    access: inSite('query.persons'),
+    summary: 'Have a list that was filled beside it take the place of the list of a cohort, all at once',
+    params: savedParams,
+    body: api.replacementInput,
+    success: { status: 200, schema: api.cohortShape, description: 'The cohort' },
+    errors: ERRORS,
+    run: ({ params, body }, world) => withList(params, listNamed(params.id, body.replacement), world),
     ...forgetsList,
   }),
 ]);
+
+/** The cohort with another list, of which nobody sees a part. */
+function withList(params: Params, list: string, world: RequestContext): Outcome {
+  const known = listOf(params, world);
+  if ('kind' in known) return known;
+  const { item } = known;
+  const cohort = { ...item, version: item.version + 1, list };
+  return { ...doneWith([{ body: { cohort } }], (view) => viewOf(view, cohort)), gone: item.list };
+}
 
 export const cohortRoutes: Route[] = [...settingRoutes.map(withoutList), ...memberRoutes];
 
@@ -182,13 +211,14 @@ function listOf({ site_id, id }: Params, { view, may }: RequestContext): FoundLi
   return item.list === null ? refused('cohort_no_list') : { site, item, list: item.list };
 }
 
-/** A member as rows have it; empty where it is none, or of somebody who was erased. */
+/** A member as rows have it; empty where it is none, or nobody's as `undefined` is, or of somebody who was erased. */
 function membersOf(
   typed: api.MembersInput['members'][number],
   site: Site,
   { readSubject, isErasedPerson }: RequestContext,
 ): CohortMember[] {
-  if (Object.keys(typed).length !== 1) return [];
+  const id = typed.distinct_id ?? typed.external_id;
+  if (Object.keys(typed).length !== 1 || (id !== undefined && isNobodysId(id))) return [];
   const subject = readSubject(typed, site);
   if (subject === null || subject.persons.some((person) => isErasedPerson(site.site_id, person))) return [];
   const [person] = subject.persons;
@@ -209,19 +239,59 @@ async function addMembers(
   const refusedAt = read.flatMap((some, at) => (some.length === 0 ? [at] : []));
   const members = read.flat();
   const { count, add } = services.cohortLists;
-  const listed = await count(params.site_id, known.list);
-  if (listed + members.length > api.MEMBERS_MAX) return refused('limit_reached');
+  const { replacement } = body;
+  const list =
+    replacement === undefined
+      ? known.list
+      : replacement === 'new'
+        ? newList(params.id, before)
+        : listNamed(params.id, replacement);
+  const { listed, together } = await count(params.site_id, list);
+  const isMany = listed + members.length > api.MEMBERS_MAX || together + members.length > api.MEMBERS_TOGETHER_MAX;
+  if (isMany) return refused('limit_reached');
   const world = await services.note(cohortKey(params.site_id, params.id), {
     done: 'cohort.add',
     members: members.length,
   });
   if ('kind' in world) return world;
-  await add(params.site_id, known.list, members);
+  await add(params.site_id, list, members);
   const answer: api.MembersAdded = {
     taken: read.length - refusedAt.length,
     refused: refusedAt.length,
     refused_at: refusedAt.slice(0, api.REFUSED_TOLD),
-    listed: await count(params.site_id, known.list),
+    listed: (await count(params.site_id, list)).listed,
+    replacement: replacement === undefined ? null : list.slice(listNamed(params.id).length),
   };
+  return { kind: 'answered', body: answer };
+}
+
+/** A list without them takes the place of the one that has them: rows are not deleted by statements that name people. */
+async function removeMembers(
+  { params, body }: Input<Params, unknown, api.RemovalInput>,
+  services: ControlServices,
+  before: RequestContext,
+): Promise<GatheredAnswer> {
+  const known = listOf(params, before);
+  if ('kind' in known) return known;
+  const { site, list: from } = known;
+  const { site_id, id } = params;
+  const gone = body.members.flatMap((typed) => membersOf(typed, site, before));
+  const to = newList(id, before);
+  const { copy, count, forget } = services.cohortLists;
+  const { listed: had } = await count(site_id, from);
+  await copy(site_id, from, to, gone);
+  const world = await services.note(cohortKey(site_id, id), { done: 'cohort.remove', members: gone.length });
+  if ('kind' in world) return world;
+  const outcome = await services.change((now) => {
+    const current = listOf(params, now);
+    return 'kind' in current || current.list === from ? withList(params, to, now) : refused('version_conflict');
+  });
+  if (outcome.kind === 'refused') return outcome;
+  // Whom others added meanwhile.
+  await copy(site_id, from, to, gone);
+  const { listed } = await count(site_id, to);
+  const now = services.now();
+  if (!('kind' in now)) await forget(site_id, from, listsOf(now.view, site_id), now.nowMs);
+  const answer: api.MembersRemoved = { removed: Math.max(0, had - listed), listed };
   return { kind: 'answered', body: answer };
 }

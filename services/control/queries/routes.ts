@@ -6,12 +6,11 @@ import {
   cohortProblems,
   cohortsById,
   cohortsRead,
-  namesList,
+  singlesOut,
   spanOfBoth,
   withCohorts,
 } from '#pipelines/analytics/cohorts/cohort.ts';
 import { withEveryName } from '#pipelines/analytics/event_names.ts';
-import { namesPersons } from '#pipelines/analytics/personal_fields.ts';
 import {
   cacheTtlMs,
   queriedSince,
@@ -58,18 +57,15 @@ export const MIN_PERSONS = 5;
 
 const queryParams = closed({ site_id: idField('The site') });
 
-/** Whether a question singles people out: by itself, by conditions of its cohorts, or as these are lists of named people. */
-function singlesOut(question: unknown, view: SettingsView, siteId: string): boolean {
-  const { cohorts } = allCohorts(question, cohortsById(view.table.cohorts(siteId)));
-  return namesPersons([question, [...cohorts.values()]]) || namesList(cohorts.values());
-}
+const singlesOutOf = (question: unknown, view: SettingsView, siteId: string): boolean =>
+  singlesOut(question, allCohorts(question, cohortsById(view.table.cohorts(siteId))).cohorts);
 
 /** Figures or events of many; of one person where the question names what singles one out. */
 const ofPersons = (permission: Permission): Needs => ({
   ...inSite(permission),
   ...(permission === 'query.persons' ? {} : { others: ['query.persons'] }),
   choose: ({ params, body }, view) =>
-    singlesOut(body, view, (params as Static<typeof queryParams>).site_id) ? 'query.persons' : permission,
+    singlesOutOf(body, view, (params as Static<typeof queryParams>).site_id) ? 'query.persons' : permission,
 });
 
 const operationOf = (kind: string): string => `query${kind.slice(0, 1).toUpperCase()}${kind.slice(1)}`;
@@ -123,7 +119,7 @@ function requestOf(question: Question, input: Input, context: RequestContext): P
     siteId,
     about: kind,
     isShared: permission === undefined,
-    ofPersons: permission !== undefined || singlesOut(query, context.view, siteId) || (suppressesSmallCounts && !isCut),
+    ofPersons: permission !== undefined || singlesOut(query, cohorts) || (suppressesSmallCounts && !isCut),
     reads: reads === null ? cohortsRead(whole) : spanOfBoth(reads, cohortsRead(whole)),
     asked: { ...query, fresh: undefined, ...(isCut ? { minPersons } : {}) },
     statement: question.statement(siteId, whole, minPersons, nowMs),

@@ -102,6 +102,22 @@ test('members come from a file, and all pages of them are exported', async () =>
   await dialog.getByRole('button', { name: 'Add members' }).click();
   await page.getByText('2 added, the list has 1,236; 1 were not valid').waitFor();
   expect(sent).toEqual([{ method: 'POST', members: [{ email: 'ann@shop.example' }, { email: 'bob@shop.example' }] }]);
+  sent.length = 0;
+  const does = async (what: string): Promise<void> => {
+    await dialog.getByLabel('Or typed').fill('eve@shop.example');
+    await dialog.getByLabel('What to do').selectOption(what);
+  };
+  await does('replace');
+  await dialog.getByRole('button', { name: 'Replace the list' }).click();
+  await expect.poll(() => sent.length).toBe(2);
+  await does('remove');
+  await dialog.getByRole('button', { name: 'Remove members' }).click();
+  await page.getByText('1 removed, the list has 1,235').waitFor();
+  expect(sent).toEqual([
+    { method: 'POST', members: [{ email: 'eve@shop.example' }], replacement: 'new' },
+    { method: 'PUT', replacement: 'r1' },
+    { method: 'POST', members: [{ email: 'eve@shop.example' }] },
+  ]);
   const [download] = await Promise.all([
     page.waitForEvent('download'),
     dialog.getByRole('button', { name: 'People as CSV' }).click(),

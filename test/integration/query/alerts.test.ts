@@ -22,7 +22,7 @@ async function figures(
 ) {
   const alert = alertWith({ grace_minutes: 10, ...changes });
   const source = createFigureSource({
-    settings: { destination: () => undefined },
+    settings: { destination: () => undefined, cohorts: () => world.control.journal.view().table.cohorts('shop') },
     select: <Row>(statement: Statement) =>
       selectRows<Row>(world.database.warehouse, statement, { ...QUERY_LIMITS, seconds: 120 }),
     rejections: async () => ({
@@ -108,4 +108,26 @@ test('shares of rejected and of matchable events are of all that came', async ()
   };
   const matched = await figures(world, quality, START + 2 * HOUR_MS, START);
   expect(matched.find(({ from }) => from === START)).toMatchObject({ events: 3, value: expect.closeTo(100 / 3) });
+});
+
+test('figures of a cohort are of who is in it now, by days of the site', async () => {
+  const world = await create();
+  await world.store([
+    [
+      ...[1, 2].map((minute) => storedRow('ann', 'purchase', minute)),
+      storedRow('bob', 'purchase', 3),
+      storedRow('carl', 'purchase', 4),
+    ],
+  ]);
+  const path = 'sites/shop/cohorts';
+  const conditions = [{ did: { events: ['purchase'] }, times: 2 }];
+  await world.control.call('POST', path, { body: { id: 'buyers', name: 'Buyers', conditions } });
+  await world.control.call('POST', path, { body: { id: 'vips', name: 'VIPs' } });
+  await world.control.call('POST', `${path}/vips/members`, { body: { members: [{ distinct_id: 'bob' }] } });
+  const filters = [{ any: ['buyers', 'vips'].map((cohort) => ({ field: { cohort }, is: 'in' as const })) }];
+  const question = { series: [{ events: ['purchase'], filters }] };
+  const found = await figures(world, { question }, START + 2 * HOUR_MS, START);
+  expect(found.find(({ from }) => from === START)).toMatchObject({ value: 3 });
+  const lost = { series: [{ filters: [{ field: { cohort: 'lost' }, is: 'in' as const }] }] };
+  await expect(figures(world, { question: lost }, START + 2 * HOUR_MS, START)).rejects.toThrow('cohort_unknown');
 });

@@ -47,7 +47,7 @@ test('members of a list are whoever they are when it is asked, by visitor, hash 
     { distinct_id: 'nobody-yet' },
     { email: 'no address' },
   ]);
-  expect(added.body).toEqual({ taken: 3, refused: 1, refused_at: [3], listed: 3 });
+  expect(added.body).toEqual({ taken: 3, refused: 1, refused_at: [3], listed: 3, replacement: null });
   expect(JSON.stringify(await rowsOf(world.database, 'SELECT * FROM cohort_members'))).not.toMatch(/example/i);
   expect(await idsIn(world, 'vips')).toEqual(['ada', 'phone']);
   // Who is merged into a member is one, and the person whom a member becomes.
@@ -66,6 +66,32 @@ test('members of a list are whoever they are when it is asked, by visitor, hash 
     'members',
     () => rowsOf(world.database, 'SELECT 1 FROM cohort_members'),
     (rows) => rows.length === 0,
+  );
+});
+
+test('a list that another is to take the place of is read until that is whole, and deleted then', async () => {
+  const world = await create();
+  await world.store([['ann', 'bob', 'carl'].map((id) => storedRow(id, 'page_view', 0))]);
+  await save(world, { id: 'vips', name: 'VIPs' });
+  await add(world, 'vips', [{ distinct_id: 'ann' }]);
+  const members = `${PATH}/vips/members`;
+  const filled = await world.control.call('POST', members, {
+    body: { replacement: 'new', members: [{ distinct_id: 'bob' }, { distinct_id: 'carl' }] },
+  });
+  const { replacement } = filled.body;
+  expect(filled.body).toMatchObject({ taken: 2, listed: 2 });
+  expect(await idsIn(world, 'vips')).toEqual(['ann']);
+  expect((await world.control.call('PUT', members, { body: { replacement } })).status).toBe(200);
+  expect(await idsIn(world, 'vips')).toEqual(['bob', 'carl']);
+  const removed = await world.control.call('POST', `${members}/remove`, {
+    body: { members: [{ distinct_id: 'bob' }] },
+  });
+  expect(removed.body).toEqual({ removed: 1, listed: 1 });
+  expect(await idsIn(world, 'vips')).toEqual(['carl']);
+  await until(
+    'members',
+    () => rowsOf(world.database, 'SELECT 1 FROM cohort_members'),
+    (rows) => rows.length === 1,
   );
 });
 

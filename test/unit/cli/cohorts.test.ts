@@ -25,6 +25,9 @@ test('a list is filled from a file in steps, and says by their lines what was no
   expect(await expectDone(shop.svc('cohort import vips --site shop --file emails.txt --as email --replace'))).toBe(
     '1 added; the list has 1. 1 were none, such as on line 3.\n',
   );
+  expect(await expectDone(shop.svc('cohort import vips --site shop --file emails.txt --as email --remove'))).toBe(
+    '1 removed; the list has 0.\n',
+  );
   const refused = await shop.svc('cohort import vips --site shop --file emails.txt --as phone_number');
   expect(refused.exitCode).toBe(2);
   shop.files.set('other.csv', 'name\nada\n');
@@ -42,4 +45,14 @@ test('cohorts are listed with their sizes, shown, exported and deleted', async (
     "'=ann",
   );
   expect(await expectDone(shop.svc('cohort delete vips --site shop'))).toBe('The cohort vips deleted.\n');
+});
+
+test('as many cohorts are listed as there may be, in questions that are no larger than they may be', async () => {
+  const shop = await withShop();
+  const conditions = Array.from({ length: 10 }, () => ({ did: { events: ['purchase'] } }));
+  for (const id of ['a', 'b', 'c', 'd']) {
+    shop.files.set(`${id}.json`, JSON.stringify({ id, name: id, conditions }));
+    await expectDone(shop.svc(`cohort save --site shop --file ${id}.json`));
+  }
+  expect((await expectDone(shop.svc('cohort list --site shop'))).trimEnd().split('\n')).toHaveLength(6);
 });

@@ -20,6 +20,7 @@ test.for([...documentedQuestions('none', 'property', 'person'), ...selectedByPer
 
 test.for([
   ['persons', 9_000, 12_800],
+  ['a cohort', 10_250, 13_800],
   ['five persons', 13_500, 18_000],
 ] as const)(
   'with conditions on %s the SQL of every question has at most %i bytes',

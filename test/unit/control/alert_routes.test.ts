@@ -53,6 +53,26 @@ describe('an alert', () => {
     expect(refused.body.problems[0]).toMatchObject({ code: 'field_missing', field: 'channels[0].target' });
   });
 
+  it('may be of a cohort that there is, by whoever may see who is in it, and keeps that from being removed', async () => {
+    const of = (cohort: string) => {
+      const filters = [{ field: { cohort }, is: 'in' }];
+      return { ...ALERT, id: `of-${cohort}`, question: { series: [{ events: ['purchase'], filters }] } };
+    };
+    expect(await problemsOf(of('nobody'))).toEqual(['cohort_unknown undefined']);
+    const cohorts = 'sites/shop/cohorts';
+    await world.call('POST', cohorts, { body: { id: 'all', name: 'All', conditions: [{ did: {} }] } });
+    const list = await world.call('POST', cohorts, { body: { id: 'vips', name: 'VIPs' } });
+    const grants = [{ role: 'operator', site_id: 'shop' }];
+    const { body: issued } = await world.call('POST', 'tokens', { body: { label: 'operator', grants } });
+    const asOperator = async (body: object): Promise<number> =>
+      (await world.call('POST', ALERTS, { body, token: issued.secret })).status;
+    expect(await asOperator(of('all'))).toBe(201);
+    expect(await asOperator(of('vips'))).toBe(403);
+    expect(await problemsOf(of('vips'))).toEqual([]);
+    const removed = await world.call('DELETE', `${cohorts}/vips`, { ifMatch: list.etag });
+    expect(removed.body.error.code).toBe('cohort_in_use');
+  });
+
   it.each([
     [
       'an inside address',

@@ -43,6 +43,32 @@ describe('cohorts', () => {
     expect(await code('DELETE', `${PATH}/second`, { ifMatch: second.etag })).toBe('cohort_in_use');
   });
 
+  it('have with those that they name no more conditions than a question may have, also once one of these changes', async () => {
+    const world = await controlWithShop();
+    const did = (count: number) => Array.from({ length: count }, () => ({ did: {} }));
+    const by = (id: string, ...conditions: object[]) => ({ id, name: id, conditions });
+    for (const id of ['a', 'b']) await world.call('POST', PATH, { body: by(id, ...did(10)) });
+    const small = await world.call('POST', PATH, { body: by('c', ...did(1)) });
+    const naming = (...ids: string[]) => ids.map((cohort) => ({ field: { cohort }, is: 'in' }));
+    const first = async (method: string, path: string, options: object): Promise<object | undefined> =>
+      (await world.call(method, path, options)).body.problems?.[0];
+    const many = by('d', ...naming('a', 'b', 'c'), ...did(7));
+    expect(await first('POST', PATH, { body: many })).toMatchObject({ code: 'too_many' });
+    expect((await world.call('POST', PATH, { body: by('d', ...naming('a', 'b', 'c'), ...did(6)) })).status).toBe(201);
+    const grown = { body: by('c', ...did(2)), ifMatch: small.etag };
+    expect(await first('PUT', `${PATH}/c`, grown)).toMatchObject({ code: 'too_many', field: 'conditions' });
+    // Each list is looked at for every person, too.
+    const lists = Array.from({ length: 30 }, (_, at) => `list-${at}`);
+    for (const id of lists) await world.call('POST', PATH, { body: { id, name: id } });
+    const ofLists = by(
+      'e',
+      ...[lists.slice(0, 15), lists.slice(15)].map((some) => ({ did: { filters: naming(...some) } })),
+    );
+    expect(await first('POST', PATH, { body: ofLists })).toMatchObject({ code: 'too_many' });
+    const unsaved = { of: [0, 1, 2, 3].map(() => ({ conditions: did(10) })) };
+    expect(await first('POST', '/v1/query/shop/cohorts', { body: unsaved })).toMatchObject({ code: 'too_many' });
+  });
+
   it.each([
     [{ did: {}, times: 0 }, 'conditions[0].times'],
     [{ did: {}, last_days: 3, since: '2026-01-01' }, 'conditions[0].last_days'],
@@ -84,11 +110,62 @@ describe('cohorts', () => {
     });
     expect(added.status).toBe(400);
     const some = await world.call('POST', `${PATH}/vips/members`, {
-      body: { members: [{ distinct_id: 'ann' }, { distinct_id: 'ann' }, { email: 'x' }, {}] },
+      body: {
+        members: [
+          ...[{ distinct_id: 'ann' }, { distinct_id: 'ann' }, { email: 'x' }, {}],
+          // Of many, who are nobody.
+          ...[{ external_id: 'undefined' }, { distinct_id: 'null' }],
+        ],
+      },
     });
-    expect(some.body).toEqual({ taken: 2, refused: 2, refused_at: [2, 3], listed: 1 });
+    expect(some.body).toEqual({ taken: 2, refused: 4, refused_at: [2, 3, 4, 5], listed: 1, replacement: null });
     const audit = await world.call('GET', 'audit?setting_key=cohort/shop/vips');
     expect(JSON.stringify(audit.body)).not.toContain('ann');
+  });
+
+  it('are lists that others take the place of all at once, while two of these are being filled too', async () => {
+    const world = await controlWithShop();
+    await world.call('POST', PATH, { body: { id: 'vips', name: 'VIPs' } });
+    const members = `${PATH}/vips/members`;
+    const add = async (replacement: string | undefined, ...ids: string[]) =>
+      (
+        await world.call('POST', members, {
+          body: { ...(replacement && { replacement }), members: ids.map((distinct_id) => ({ distinct_id })) },
+        })
+      ).body;
+    await add(undefined, 'ann', 'bob');
+    const first = await add('new', 'carl');
+    const second = await add('new', 'dora', 'emil');
+    expect(first.replacement).not.toBe(second.replacement);
+    // What is asked meanwhile finds who was there.
+    expect(await add(undefined, 'ann')).toMatchObject({ listed: 2, replacement: null });
+    const replace = (replacement: string) => world.call('PUT', members, { body: { replacement } });
+    expect((await replace(first.replacement)).status).toBe(200);
+    expect(await add(undefined, 'carl')).toMatchObject({ listed: 1 });
+    expect(await add(second.replacement, 'fay')).toMatchObject({ listed: 3 });
+    await replace(second.replacement);
+    // Once more changes nothing.
+    await replace(second.replacement);
+    expect(await add(undefined, 'fay')).toMatchObject({ listed: 3 });
+    expect(await add(first.replacement, 'gone')).toMatchObject({ listed: 1 });
+    expect((await replace('new')).status).toBe(400);
+  });
+
+  it('lose single members', async () => {
+    const world = await controlWithShop();
+    await world.call('POST', PATH, { body: { id: 'vips', name: 'VIPs' } });
+    const members = `${PATH}/vips/members`;
+    const of = (...ids: string[]) => ({ body: { members: ids.map((distinct_id) => ({ distinct_id })) } });
+    await world.call('POST', members, of('ann', 'bob', 'carl'));
+    expect((await world.call('POST', `${members}/remove`, of('bob', 'nobody'))).body).toEqual({
+      removed: 1,
+      listed: 2,
+    });
+    expect((await world.call('POST', members, of('ann'))).body).toMatchObject({ listed: 2 });
+    const many = of(...Array.from({ length: 501 }, (_, at) => `v-${at}`));
+    expect((await world.call('POST', `${members}/remove`, many)).body.problems[0].field).toBe('members');
+    const audit = await world.call('GET', 'audit?setting_key=cohort/shop/vips');
+    expect(JSON.stringify(audit.body)).toContain('cohort.remove');
   });
 
   it('have no erased person added', async () => {

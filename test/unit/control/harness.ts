@@ -439,11 +439,23 @@ function memoryCohortLists(): CohortLists {
       const texts = members.map(({ kind, value }) => `${kind} ${value}`);
       lists.set(`${siteId}/${list}`, new Set([...listOf(siteId, list), ...texts]));
     },
-    count: async (siteId, list) => listOf(siteId, list).size,
-    async forget(siteId, cohort, live) {
+    async copy(siteId, from, to, without) {
+      const left = new Set([...listOf(siteId, to), ...listOf(siteId, from)]);
+      for (const { kind, value } of without) left.delete(`${kind} ${value}`);
+      lists.set(`${siteId}/${to}`, left);
+    },
+    async count(siteId, list) {
+      const [cohort] = list.split('.');
+      const together = [...lists].filter(([name]) => name.startsWith(`${siteId}/${cohort}.`));
+      return {
+        listed: listOf(siteId, list).size,
+        together: together.reduce((sum, [, members]) => sum + members.size, 0),
+      };
+    },
+    async forget(siteId, gone, live) {
       for (const name of lists.keys()) {
         const list = name.slice(siteId.length + 1);
-        if (name.startsWith(`${siteId}/${cohort}.`) && !live.includes(list)) lists.delete(name);
+        if (name.startsWith(`${siteId}/${gone}`) && !live.includes(list)) lists.delete(name);
       }
     },
   };

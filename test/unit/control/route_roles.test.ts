@@ -21,7 +21,11 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', EVERY, 'getSite getTagHealth getDomain listEventDefinitions getEventDefinition'],
   ['site', EVERY, 'listSurveys getSurvey listPromos getPromo listForms getForm'],
   ['site', EVERY, 'listCohorts getCohort queryCohorts'],
-  ['site', ANALYSTS, 'createCohort replaceCohort deleteCohort addCohortMembers emptyCohort queryMembers'],
+  [
+    'site',
+    ANALYSTS,
+    'createCohort replaceCohort deleteCohort addCohortMembers emptyCohort removeCohortMembers replaceCohortMembers queryMembers',
+  ],
   ['site', EVERY, 'listQuestions getQuestion listBoards getBoard answerQuestion'],
   [
     'site',

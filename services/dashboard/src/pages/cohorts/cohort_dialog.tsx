@@ -1,7 +1,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import { csvOf } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
-import type { CohortItem, MembersAdded } from '#services/control_api/cohorts.ts';
+import {
+  ADDED_MAX,
+  type CohortItem,
+  type MembersAdded,
+  type MembersRemoved,
+  REMOVED_MAX,
+} from '#services/control_api/cohorts.ts';
 import { type ApiError, type ApiResult, ask, request, sitePath } from '../../api/request.ts';
 import { useMutation } from '../../api/use_answer.ts';
 import { EditForm, RemoveButton, useEditForm } from '../../editing/editing.tsx';
@@ -12,7 +18,7 @@ import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';
 import { saveFile } from '../../ui/data_table.tsx';
 import { Dialog, toast } from '../../ui/dialog.tsx';
-import { ActionForm, CheckField, LabelledField, Problem, problemOf, TextField } from '../../ui/form_fields.tsx';
+import { ActionForm, LabelledField, Problem, problemOf, TextField } from '../../ui/form_fields.tsx';
 import { FailureNote } from '../../ui/panel.tsx';
 import * as forms from './cohort_form.ts';
 
@@ -321,12 +327,15 @@ function Export({ siteId, item }: { siteId: string; item: CohortItem }) {
 /** A list has 100,000 members at the most: of these, 160 characters each. */
 const FILE_BYTES_MAX = 16_000_000;
 
+const said = (value: string): ApiResult<string> => ({ ok: true, value, version: null });
+
 function Members({ path, onListed }: { path: string; onListed(): void }) {
   const [kind, setKind] = useState<forms.MemberKind>('distinct_id');
   const [text, setText] = useState('');
-  const [replaces, setReplaces] = useState(false);
+  const [how, setHow] = useState<forms.MemberAction>('add');
   const [isTooLarge, setTooLarge] = useState(false);
-  const steps = useMemo(() => forms.memberSteps(text, kind), [text, kind]);
+  const most = how === 'remove' ? REMOVED_MAX : ADDED_MAX;
+  const steps = useMemo(() => forms.memberSteps(text, kind, most), [text, kind, most]);
   const read = async (input: HTMLInputElement): Promise<void> => {
     const file = input.files?.[0];
     if (file === undefined) return;
@@ -335,31 +344,45 @@ function Members({ path, onListed }: { path: string; onListed(): void }) {
     // The same file can be chosen again once it is mended.
     input.value = '';
   };
-  const add = async (): Promise<ApiResult<MembersAdded>> => {
-    const total: MembersAdded = { taken: 0, refused: 0, refused_at: [], listed: 0 };
-    if (replaces) {
-      const emptied = await request<object>('DELETE', path);
-      if (!emptied.ok) return emptied;
-    }
+  const add = async (replaces: boolean): Promise<ApiResult<string>> => {
+    const total = { taken: 0, refused: 0, listed: 0, replacement: replaces ? 'new' : null };
     for (const members of steps) {
-      const answer = await request<MembersAdded>('POST', path, { body: { members } });
+      const { replacement } = total;
+      const body = { members, ...(replacement !== null && { replacement }) };
+      const answer = await request<MembersAdded>('POST', path, { body });
       if (!answer.ok) return answer;
+      total.replacement = answer.value.replacement;
       total.taken += answer.value.taken;
       total.refused += answer.value.refused;
       total.listed = answer.value.listed;
     }
-    return { ok: true, value: total, version: null };
+    if (replaces) {
+      // The list is what it was until all is there.
+      const replaced = await request<object>('PUT', path, { body: { replacement: total.replacement } });
+      if (!replaced.ok) return replaced;
+    }
+    const others = total.refused === 0 ? '' : `; ${number(total.refused)} were not valid`;
+    return said(`${number(total.taken)} added, the list has ${number(total.listed)}${others}`);
+  };
+  const remove = async (): Promise<ApiResult<string>> => {
+    const total = { removed: 0, listed: 0 };
+    for (const members of steps) {
+      const answer = await request<MembersRemoved>('POST', `${path}/remove`, { body: { members } });
+      if (!answer.ok) return answer;
+      total.removed += answer.value.removed;
+      total.listed = answer.value.listed;
+    }
+    return said(`${number(total.removed)} removed, the list has ${number(total.listed)}`);
   };
   return (
     <section class="stack-small" aria-labelledby="members">
-      <h3 id="members">Add members</h3>
-      <ActionForm<MembersAdded>
-        action="Add members"
+      <h3 id="members">Members</h3>
+      <ActionForm<string>
+        action={forms.MEMBER_ACTIONS[how]}
         isReady={steps.length > 0}
-        run={add}
-        onDone={({ taken, refused, listed }) => {
-          const others = refused === 0 ? '' : `; ${number(refused)} were not valid`;
-          toast(`${number(taken)} added, the list has ${number(listed)}${others}`);
+        run={() => (how === 'remove' ? remove() : add(how === 'replace'))}
+        onDone={(told) => {
+          toast(told);
           setText('');
           onListed();
         }}
@@ -389,7 +412,7 @@ function Members({ path, onListed }: { path: string; onListed(): void }) {
               value={text}
               onValue={setText}
             />
-            <CheckField label="Replace the list" checked={replaces} onChecked={setReplaces} />
+            <ChoiceField label="What to do" value={how} labels={forms.MEMBER_ACTIONS} onChoice={setHow} />
           </>
         )}
       </ActionForm>

@@ -1,7 +1,7 @@
 // What the form of a cohort holds, the cohort that it sends, and the members that a file has.
 
 import { type CohortCondition, DAYS_MAX, TIMES_MAX } from '#pipelines/analytics/cohorts/cohort.ts';
-import { ADDED_MAX, type CohortInput, type CohortItem, kindOf } from '#services/control_api/cohorts.ts';
+import { type CohortInput, type CohortItem, kindOf } from '#services/control_api/cohorts.ts';
 import { SUBJECT_NAMES } from '#services/control_api/persons.ts';
 import type { ApiError, FieldProblem } from '../../api/request.ts';
 import { type ConditionDraft, type FilterDraft, finished, type SelectionDraft } from '../../questions/conditions.ts';
@@ -122,15 +122,23 @@ export const MEMBER_LABELS: Readonly<Record<MemberKind, string>> = {
 /** A request has 1 MiB, and a character up to three bytes. */
 const STEP_CHARACTERS = 340_000;
 
-/** The first cell of each line of a file, in steps as a request takes them; a first line that names the kind is none. */
-export function memberSteps(text: string, kind: MemberKind): Record<string, string>[][] {
+/** What is done with members. */
+export type MemberAction = 'add' | 'replace' | 'remove';
+export const MEMBER_ACTIONS: Readonly<Record<MemberAction, string>> = {
+  add: 'Add members',
+  replace: 'Replace the list',
+  remove: 'Remove members',
+};
+
+/** The first cell of each line of a file, in steps of so many as a request takes; a first line that names the kind is none. */
+export function memberSteps(text: string, kind: MemberKind, most: number): Record<string, string>[][] {
   const cells = text.split(/\r\n|\r|\n/).map((line) => firstCell(line));
   const values = cells.filter((cell, at) => cell !== '' && !(at === 0 && (SUBJECT_NAMES as string[]).includes(cell)));
   const steps: Record<string, string>[][] = [];
   let left = 0;
   for (const value of values) {
     const size = JSON.stringify(value).length + kind.length + 8;
-    if (left < size || (steps.at(-1)?.length ?? ADDED_MAX) >= ADDED_MAX) {
+    if (left < size || (steps.at(-1)?.length ?? most) >= most) {
       steps.push([]);
       left = STEP_CHARACTERS;
     }

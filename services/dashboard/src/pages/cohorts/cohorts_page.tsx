@@ -1,3 +1,4 @@
+import { countableGroups } from '#pipelines/analytics/cohorts/cohort.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
 import { type CohortItem, kindOf } from '#services/control_api/cohorts.ts';
 import { type ApiResult, ask, sitePath } from '../../api/request.ts';
@@ -23,10 +24,10 @@ interface Row {
 const SIZES_AT_ONCE = 20;
 
 /** How many persons each has, in the order of the cohorts. */
-async function sizesOf(siteId: string, ids: readonly string[], signal: AbortSignal): Promise<ApiResult<Size[]>> {
+async function sizesOf(siteId: string, items: CohortItem[], signal: AbortSignal): Promise<ApiResult<Size[]>> {
   const sizes: Size[] = [];
-  for (let at = 0; at < ids.length; at += SIZES_AT_ONCE) {
-    const of = ids.slice(at, at + SIZES_AT_ONCE).map((cohort) => ({ cohort }));
+  for (const group of countableGroups(items, SIZES_AT_ONCE)) {
+    const of = group.map(({ id: cohort }) => ({ cohort }));
     const answer = await ask(siteId, 'cohorts', { of, fresh: true }, signal);
     if (!answer.ok) return answer;
     sizes.push(...answer.value.cohorts);
@@ -41,9 +42,8 @@ export default function CohortsPage({ params }: PageProps) {
   const items = cohorts.value?.items ?? [];
   // Those by lists, and by what singles people out, are counted for who may see persons.
   const isCounted = mayAt('query.persons', siteId);
-  const ids = isCounted ? items.map(({ id }) => id) : [];
   const sizes = useQuery(JSON.stringify([siteId, isCounted, items.map(({ id, version }) => [id, version])]), (signal) =>
-    sizesOf(siteId, ids, signal),
+    sizesOf(siteId, isCounted ? items : [], signal),
   );
   const rows = items.map((item, at): Row => ({ item, size: sizes.isOld ? null : (sizes.value?.[at] ?? null) }));
   const chosen = currentLocation.value.query.get('cohort');
