@@ -210,12 +210,15 @@ const WITHOUT_TIME_MS = 1_000;
 /**
  * How long an answer may be cached. Late events and merges change the past too, but seldom: what ended a week ago is cached
  * for ten minutes, what ended a day ago for one, and what still goes on for five seconds.
+ *
+ * @param isOfCohorts Cohorts are as they are now, whatever time is asked about.
  */
-export function cacheTtlMs(query: object, nowMs: number): number {
+export function cacheTtlMs(query: object, nowMs: number, isOfCohorts: boolean): number {
   const timed = timedPart(query);
   if (timed === null) return WITHOUT_TIME_MS;
   const { to, fresh } = timed;
   if (fresh === true) return 0;
+  if (isOfCohorts) return 5_000;
   if (to <= nowMs - 7 * DAY_MS) return 600_000;
   return to <= nowMs - DAY_MS ? 60_000 : 5_000;
 }

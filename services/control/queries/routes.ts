@@ -123,7 +123,7 @@ function requestOf(question: Question, input: Input, context: RequestContext): P
     reads: reads === null ? cohortsRead(whole) : spanOfBoth(reads, cohortsRead(whole)),
     asked: { ...query, fresh: undefined, ...(isCut ? { minPersons } : {}) },
     statement: question.statement(siteId, whole, minPersons, nowMs),
-    cacheTtlMs: cacheTtlMs(query, nowMs),
+    cacheTtlMs: cacheTtlMs(query, nowMs, cohorts.size > 0),
     answer: (rows) => question.answer(query, rows, minPersons),
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { queryRoutes } from '#services/control/queries/routes.ts';
 import { testPhoneHmac } from '#test/harness/event_row.ts';
-import { control, controlWithShop } from './harness.ts';
+import { control, controlWithShop, NOW_MS } from './harness.ts';
 
 const PATH = 'sites/shop/cohorts';
 const BUYERS = { id: 'buyers', name: 'Buyers', conditions: [{ did: { events: ['purchase'] }, times: 2 }] };
@@ -192,6 +193,19 @@ describe('cohorts', () => {
     expect(await codeOf(PATH, BUYERS)).toBe('permission_missing');
     const listed = await world.call('GET', PATH, { token: issued.secret });
     expect(listed.body.items).toHaveLength(2);
+  });
+
+  it('change the answers about the past, which are not cached for as long', async () => {
+    const world = await controlWithShop();
+    await world.call('POST', PATH, { body: { id: 'vips', name: 'VIPs' } });
+    const trends = queryRoutes.find(({ operationId }) => operationId === 'queryTrends');
+    const context = { view: world.journal.view(), nowMs: NOW_MS, may: () => true };
+    const ttlOf = (...filters: object[]): number | null => {
+      const body = { from: 0, to: 1_000, interval: 'day', series: [{ filters }] };
+      const asked = trends?.prepare?.({ params: { site_id: 'shop' }, query: {}, body } as never, context as never);
+      return asked?.kind === 'query' ? asked.cacheTtlMs : null;
+    };
+    expect([ttlOf(), ttlOf({ field: { cohort: 'vips' }, is: 'in' })]).toEqual([600_000, 5_000]);
   });
 
   it('are of their site', async () => {
