@@ -25,6 +25,8 @@ export interface BundleOptions {
    * it does beside the page, where else it would stop the page for each at its first call.
    */
   runsWhole?: boolean;
+  /** Expressions that stand in the place of global names. */
+  define?: Readonly<Record<string, string>>;
 }
 
 /** V8's explicit compile hint: has to be a file's first line. Chromium knows it since 136; to others it is a comment. */
@@ -99,11 +101,18 @@ const COMMON = {
   logLevel: 'silent',
 } as const satisfies BuildOptions;
 
-async function bundled({ entry, format, manglesUnderscored, runsWhole }: BundleOptions): Promise<Uint8Array> {
+async function bundled({
+  entry,
+  format,
+  manglesUnderscored,
+  runsWhole,
+  define = {},
+}: BundleOptions): Promise<Uint8Array> {
   const { outputFiles } = await built({
     ...COMMON,
     entryPoints: [entry],
     format,
+    define,
     target: TARGET,
     // In sloppy mode what is said of these scripts holds as well, in fewer bytes.
     tsconfigRaw: { compilerOptions: { alwaysStrict: false } },

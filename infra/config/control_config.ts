@@ -142,11 +142,6 @@ export const CONTROL = Type.Object({
     startDefault: 'a free port, kept',
     description: 'Port to listen on; `0` takes any free port.',
   }),
-  publicUrl: optionalText('CONTROL_PUBLIC_URL', {
-    ...PUBLIC_URL,
-    defaultText: 'none: this machine only',
-    description: 'Address of the dashboard for people.',
-  }),
   hosts: list('CONTROL_HOSTS', {
     check: isHostName,
     allowed: 'names or addresses, each with a port or without, separated by commas',

@@ -6,6 +6,8 @@ import {
   isAddressOrRange,
   list,
   listenHost,
+  optionalText,
+  PUBLIC_URL,
   readSettings,
   text,
 } from './environment.ts';
@@ -103,6 +105,11 @@ export const EDGE = Type.Object({
 
 /** What the edge and the control service read for their HTTP servers. */
 export const HTTP = Type.Object({
+  publicUrl: optionalText('CONTROL_PUBLIC_URL', {
+    ...PUBLIC_URL,
+    defaultText: 'none: this machine only',
+    description: 'Address of the dashboard for people; pages tell it which element was chosen.',
+  }),
   requestErrorsMax: integer('REQUEST_ERRORS_MAX', {
     default: 100,
     description: 'Unknown errors in a row, over a minute or more, that end the process; `0`: never.',

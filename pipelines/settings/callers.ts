@@ -2,9 +2,10 @@
 
 import { hash } from 'node:crypto';
 import type { Account, ApiKey, Site } from '#schemas/setting.ts';
-import { canonicalDomain, isOriginAllowed, provenDomains } from './domains.ts';
+import { canonicalDomain, provenDomains } from './domains.ts';
 import { registrableDomain } from './public_suffixes.ts';
 import type { SettingsTable } from './table.ts';
+import { isOriginAllowed } from './url_pattern.ts';
 
 /** Whose site a request was for that is refused, where that is known: by its key, or by the host or the id that it named. */
 export interface RefusedCaller {

@@ -5,6 +5,7 @@ import { isIP } from 'node:net';
 import { domainToASCII } from 'node:url';
 import type { DomainProof, Site } from '#schemas/setting.ts';
 import { isPublicSuffix } from './public_suffixes.ts';
+import { WILDCARD } from './url_pattern.ts';
 
 /** What the name servers say of a name. */
 export type DnsAnswer = { kind: 'found'; values: readonly string[] } | { kind: 'absent' } | { kind: 'unavailable' };
@@ -95,9 +96,6 @@ export function domainState({ verified_at, failing_since }: DomainProof): Domain
 }
 
 const DOMAIN_CHARACTERS_MAX = 253;
-const WILDCARD = /^(https?:\/\/)\*\.([^*]+)$/i;
-/** One label or more; the host that follows is not among them. */
-const LABELS_PATTERN = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;
 const LABEL_PATTERN = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
@@ -122,17 +120,6 @@ export function canonicalAllowedOrigin(text: string): string | null {
   if (origin === null) return null;
   const { protocol, hostname, host } = new URL(origin);
   return canonicalDomain(hostname) === hostname && !isPublicSuffix(hostname) ? `${protocol}//*.${host}` : null;
-}
-
-/** Whether an origin, as a browser sends it, is one that an allow-list's entry means. */
-export function isOriginAllowed(allowed: string, origin: string): boolean {
-  if (allowed === origin) return true;
-  const wildcard = WILDCARD.exec(allowed);
-  if (wildcard === null) return false;
-  const [, scheme = '', host = ''] = wildcard;
-  const suffix = `.${host}`;
-  if (!origin.startsWith(scheme) || !origin.endsWith(suffix)) return false;
-  return LABELS_PATTERN.test(origin.slice(scheme.length, -suffix.length));
 }
 
 /** A name without the root's dot, with which one that is fully qualified may end (RFC 1034, 3.1). */

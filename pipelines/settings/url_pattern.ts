@@ -46,3 +46,19 @@ export function matchesParts([first = '', ...rest]: readonly string[], whole: st
   }
   return whole.length - last.length >= at && whole.endsWith(last);
 }
+
+/** An allowed origin with `*.` before the host: the scheme, and the host below which all names are. */
+export const WILDCARD = /^(https?:\/\/)\*\.([^*]+)$/i;
+/** One label or more; the host that follows is not among them. */
+const LABELS_PATTERN = /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_])?$/;
+
+/** Whether an origin, as a browser sends it, is one that an allow-list's entry means. */
+export function isOriginAllowed(allowed: string, origin: string): boolean {
+  if (allowed === origin) return true;
+  const wildcard = WILDCARD.exec(allowed);
+  if (wildcard === null) return false;
+  const [, scheme = '', host = ''] = wildcard;
+  const suffix = `.${host}`;
+  if (!origin.startsWith(scheme) || !origin.endsWith(suffix)) return false;
+  return LABELS_PATTERN.test(origin.slice(scheme.length, -suffix.length));
+}

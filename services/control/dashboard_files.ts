@@ -139,6 +139,7 @@ async function sendPage(
     .header('cache-control', 'no-cache')
     .header('content-security-policy', POLICY)
     .header('referrer-policy', 'same-origin')
-    .header('cross-origin-opener-policy', 'same-origin');
+    // Who opens the dashboard has no hold on it; a page that it opens to choose an element on can answer.
+    .header('cross-origin-opener-policy', 'same-origin-allow-popups');
   return sendFile(request, reply, LEADS_TO_OVERVIEW.test(request.url) ? files.overview : files.page, HTML);
 }

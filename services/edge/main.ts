@@ -37,7 +37,7 @@ import { createInventory, type InventoryIntake } from './inventory.ts';
 import { createScriptCache, type ScriptCache } from './loaders/routes.ts';
 import { createRequestSpans } from './request_spans.ts';
 import { createKeyUse, createRejectionRecorder, createTagHealth } from './site_activity.ts';
-import { buildScripts, TAG_SOURCES } from './tag_files/routes.ts';
+import { buildScripts, tagSources } from './tag_files/routes.ts';
 
 /** An edge whose clock differs more from that of Redis is not ready. */
 const CLOCK_MS_MAX = 5 * 60_000;
@@ -58,7 +58,8 @@ const SEND_RETRIES = 8;
 runProcess('edge', edgeConfig, async (runtime, config) => {
   const { metrics, logger, fatal, tracer } = runtime;
   // Goes on while the parts are opened, which takes longer.
-  const scripts = buildScripts(TAG_SOURCES, logger);
+  const sources = tagSources(config.publicUrl && new URL(config.publicUrl).origin);
+  const scripts = buildScripts(sources, logger);
   const { table } = await openSettings(runtime);
   const { redis, probe } = openRedis(runtime, config.parts);
   runtime.parts.uses('redis', probe.isAlive);
@@ -116,7 +117,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
     }),
     inventory: await openInventory(runtime, secondary, await openSender(TOPICS.inventory)),
     configOf: createConfigAnswers(table),
-    tag: { sources: TAG_SOURCES, scripts: await scripts },
+    tag: { sources, scripts: await scripts },
     engage,
     vendorScripts: openVendorScripts(runtime, config),
     rejections,

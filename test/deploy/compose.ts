@@ -25,10 +25,12 @@ const OWN: Readonly<Record<string, string>> = {
   IDENTITY_SECRET: required('IDENTITY_SECRET'),
 };
 
+const DASHBOARD = given('CONTROL_PUBLIC_URL', 'http://127.0.0.1:8090');
+
 const OF_KIND: Readonly<Partial<Record<DeployedProcess['kind'], Record<string, string>>>> = {
-  edge: { TRUSTED_PROXIES: given('TRUSTED_PROXIES') },
+  edge: { CONTROL_PUBLIC_URL: DASHBOARD, TRUSTED_PROXIES: given('TRUSTED_PROXIES') },
   control: {
-    CONTROL_PUBLIC_URL: given('CONTROL_PUBLIC_URL', 'http://127.0.0.1:8090'),
+    CONTROL_PUBLIC_URL: DASHBOARD,
     CONTROL_EDGE_URL: given('CONTROL_EDGE_URL', 'http://127.0.0.1:8080'),
     CONTROL_FIRST_TOKEN_SHA256: given('CONTROL_FIRST_TOKEN_SHA256'),
     CONTROL_FIRST_USER: given('CONTROL_FIRST_USER'),

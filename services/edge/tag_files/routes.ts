@@ -225,8 +225,12 @@ const source = (name: string, entry: string, format: ScriptSource['format'] = 'i
   manglesUnderscored: true,
 });
 
-/** What browsers load: the tag in two forms, and its parts that not every page needs, which the tag loads itself. */
-export const TAG_SOURCES: readonly ScriptSource[] = [
+/**
+ * What browsers load: the tag in two forms, and its parts that not every page needs, which the tag loads itself.
+ *
+ * @param dashboard the origin that is told which element somebody chose on a page; null: none.
+ */
+export const tagSources = (dashboard: string | null): readonly ScriptSource[] => [
   { ...source('svc.min.js', 'classic.ts'), runsWhole: true },
   { ...source('svc.mjs', 'module.ts', 'esm'), runsWhole: true },
   source('svc-engage.min.js', 'engage.ts'),
@@ -237,7 +241,12 @@ export const TAG_SOURCES: readonly ScriptSource[] = [
   source('svc-vendors.min.js', 'scripts/vendors_script.ts'),
   source('svc-offline.min.js', 'scripts/offline_script.ts'),
   source('svc-tcf.min.js', 'scripts/tcf_script.ts'),
+  {
+    ...source('svc-pick.min.js', 'scripts/pick_script.ts'),
+    define: { DASHBOARD_ORIGIN: JSON.stringify(dashboard) },
+  },
 ];
+export const TAG_SOURCES = tagSources(null);
 
 /** Bundles the scripts and compresses each once. One that cannot be made is logged and left out. */
 export async function buildScripts(sources: readonly ScriptSource[], logger: Logger): Promise<Scripts> {

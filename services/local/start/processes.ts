@@ -54,7 +54,7 @@ const STAGES = ['dedup', 'quota', 'identity', 'warehouse'] as const;
 export function processSpecs(env: Variables, ports: LocalPorts, dataDir: string): ProcessSpec[] {
   const standins = ['--meta-port', String(ports.metaStandin), '--webhook-port', String(ports.webhookStandin)];
   const args = [...standins, '--state-dir', `${dataDir}/standin`];
-  const edge = { ...env, EDGE_PORT: String(ports.edge) };
+  const edge = { CONTROL_PUBLIC_URL: `http://127.0.0.1:${ports.control}`, ...env, EDGE_PORT: String(ports.edge) };
   return [
     { name: 'standin', file: 'services/local/platforms/main.ts', args, env },
     { name: 'edge', file: 'services/edge/main.ts', nodeArgs: EDGE_NODE_ARGS, env: edge },

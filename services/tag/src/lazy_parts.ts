@@ -3,6 +3,7 @@
 import { sleep } from './outbox.ts';
 import { attempt } from './page.ts';
 import { askFor, waitMs } from './requests.ts';
+import type { StartOptions } from './start.ts';
 import type { PartHost, SiteConfig } from './types.ts';
 
 /**
@@ -11,10 +12,13 @@ import type { PartHost, SiteConfig } from './types.ts';
  * @returns what that gave; undefined where the page does not let the script in, or something in it fails: that costs this
  *   part, and nothing else of the tag or the page.
  */
-export const startPart = <Made = void>(host: PartHost, name: string): Promise<Made | undefined> =>
-  new Promise<(host: PartHost) => Made>((resolve, reject) => {
+export const startPart = <Made = void, Host extends StartOptions = PartHost>(
+  host: Host,
+  name: string,
+): Promise<Made | undefined> =>
+  new Promise<(host: Host) => Made>((resolve, reject) => {
     // Nothing takes no properties, which is an error, and so a rejection too.
-    Object.assign(host.load(`${host.base}svc-${name}.min.js`) as object, { svc: resolve, onerror: reject });
+    Object.assign(loadScript(host, `${host.base}svc-${name}.min.js`) as object, { svc: resolve, onerror: reject });
   })
     .then((start) => start(host))
     .catch(() => undefined);
@@ -34,14 +38,14 @@ let policy: Policy | null | undefined;
  * Adds a script to the page, with the nonce by which the page's policy lets it. Where Trusted Types are required its
  * address goes through the policy `svc`; a page that does not allow that gets no further scripts, and everything else.
  */
-export const loadScript = (url: string, nonce = ''): HTMLScriptElement | undefined =>
+export const loadScript = (host: Pick<StartOptions, 'nonce'>, url: string): HTMLScriptElement | undefined =>
   attempt(() => {
     if (policy === undefined) {
       policy = null;
       policy = (window as PolicyWindow).trustedTypes?.createPolicy('svc', RULES) ?? RULES;
     }
     const script = document.createElement('script');
-    script.nonce = nonce;
+    script.nonce = host.nonce ?? '';
     // Of no policy that is an error, and the end of it.
     script.src = (policy as Policy).createScriptURL(url);
     document.head.append(script);

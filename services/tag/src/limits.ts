@@ -33,7 +33,8 @@ export const WAITING_CHARACTERS_MAX = 1024 * 1024;
 export const PENDING_MAX = 1000;
 /** How many objects of a property are told that JSON cannot take as it is. */
 export const OBJECTS_MAX = 1000;
-export const BACKOFF_FIRST_MS = 1000;
+/** Doubled by each failure: 1 s after the first. */
+export const BACKOFF_MS = 500;
 export const BACKOFF_MS_MAX = 5 * 60_000;
 export const RETRY_AFTER_S_MAX = DAY_S;
 

@@ -9,7 +9,8 @@ const PAGES_REMEMBERED_MAX = 50;
 const AFTER_MS = 1000;
 const SLICE_MS = 8;
 
-const LISTED = 'a[href],button,form,input:not([type=hidden],[type=password]),select,textarea,[role=button],[data-svc]';
+export const LISTED =
+  'a[href],button,form,input:not([type=hidden],[type=password]),select,textarea,[role=button],[data-svc]';
 const BUTTON = 'button,[role=button],[type=submit],[type=button],[type=reset],[type=image]';
 const TYPED_INTO =
   'input:not([type=submit],[type=button],[type=reset],[type=image],[type=hidden],[type=checkbox],[type=radio]),textarea,[contenteditable]';
@@ -35,7 +36,7 @@ const typeOf = (element: Element): string =>
     : ({ a: 'link', form: 'form', input: 'input', select: 'input', textarea: 'input' }[element.localName] ?? 'element');
 
 /** What an element is called: by its label where it is one to fill in, else by what stands in it. */
-function nameOf(element: Element): string {
+export function nameOf(element: Element): string {
   const label = (element as Partial<HTMLInputElement>).labels?.[0];
   const words =
     element.getAttribute('aria-label') ??
@@ -145,9 +146,12 @@ const all = (selector: string): Element[] => [...document.querySelectorAll(selec
 const ALIKE_MAX = 1000;
 const isOnly = (selector: string): boolean => all(selector).length === 1;
 
-function byAttribute(element: Element, attribute: string): string {
-  // A form that is asked itself answers with its field of that name.
-  const whole = Element.prototype.getAttribute.call(element, attribute) ?? '';
+// A form that is asked itself answers with its field of that name.
+const byAttribute = (element: Element, attribute: string): string =>
+  attributeSelector(attribute, Element.prototype.getAttribute.call(element, attribute) ?? '');
+
+/** Empty where the value tells a person, a session or a build, or is no name. Of an address the path counts. */
+export function attributeSelector(attribute: string, whole: string): string {
   const value = attribute === 'href' ? whole.replace(/[?#].*/, '') : whole;
   if (!value || value.length > 200 || /[\n\r]/.test(value) || masked(value) !== value.trim()) return '';
   if (attribute === 'id') return isChosen(value) ? `#${value}` : '';

@@ -1,6 +1,6 @@
 import {
   ANSWER_MS_MAX,
-  BACKOFF_FIRST_MS,
+  BACKOFF_MS,
   BACKOFF_MS_MAX,
   EVENTS_MAX,
   RETRY_AFTER_S_MAX,
@@ -57,7 +57,7 @@ export const waitMs = (failures: number, random: number, retryAfter: string | nu
   // Of a text it makes a number; of a date none.
   const asked = Math.min(retryAfter as unknown as number, RETRY_AFTER_S_MAX);
   if (asked > 0) return (asked + random) * 1000;
-  return Math.min((BACKOFF_FIRST_MS / 2) * 2 ** failures, BACKOFF_MS_MAX) * (0.5 + random);
+  return Math.min(BACKOFF_MS * 2 ** failures, BACKOFF_MS_MAX) * (0.5 + random);
 };
 
 /** Whether an answer's status, undefined where there was no answer, says nothing against its batch: it is sent again. */

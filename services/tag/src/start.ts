@@ -246,7 +246,7 @@ const configured = async (answer: SiteConfig | undefined): Promise<void> => {
     ...options,
     address,
     config: answer,
-    load: (url) => loadScript(url, options.nonce),
+    load: (url) => loadScript(options, url),
     onPage,
     pagesBy,
     track: (event, properties, definition) => void draft(event, properties, '', '', definition),
@@ -301,6 +301,8 @@ export const api = {
 export const start = (given: StartOptions): void => {
   if (options) return;
   options = given;
-  if ((document as { prerendering?: boolean }).prerendering) listen(document, 'prerenderingchange', begin);
+  // The team's own visit, of which nothing is counted: whoever came from the dashboard chooses an element.
+  if (location.hash.includes('svc-pick')) void startPart(given, 'pick');
+  else if ((document as { prerendering?: boolean }).prerendering) listen(document, 'prerenderingchange', begin);
   else attempt(begin);
 };

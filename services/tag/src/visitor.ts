@@ -28,7 +28,7 @@ export const uuid7 = (nowMs: number): string => {
 };
 
 /** When an id of version 7 was made. */
-export const msOf = (uuid: string): number => Number(`0x${uuid.replace('-', '').slice(0, 12)}`);
+export const msOf = (uuid: string): number => parseInt(uuid.replace('-', ''), 16);
 
 /** The id of a session as its cookie has it: `<UUIDv7>.<when it was last seen: milliseconds, base 36>`. */
 export const sessionOf = (kept: string): string => kept.slice(0, ID_CHARACTERS);

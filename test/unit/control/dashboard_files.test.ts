@@ -71,7 +71,7 @@ describe('the page', () => {
     expect(headers).toMatchObject({
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'same-origin',
-      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-opener-policy': 'same-origin-allow-popups',
       'cache-control': 'no-cache',
     });
     expect(body).not.toMatch(/<script>|<style|style=|onload/);

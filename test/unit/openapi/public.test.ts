@@ -56,6 +56,8 @@ describe('the public document', () => {
       '/v1/svc-offline.min.js',
       '/svc-tcf.min.js',
       '/v1/svc-tcf.min.js',
+      '/svc-pick.min.js',
+      '/v1/svc-pick.min.js',
       '/v1/svc/{digest}/{name}',
       '/v1/visitor',
       '/v1/script-status',

@@ -1,4 +1,4 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import { matchesUrl } from '#pipelines/settings/url_pattern.ts';
 import type { Meta } from '#services/control_api/fields.ts';
@@ -10,6 +10,7 @@ import { Dialog, toast } from '../../ui/dialog.tsx';
 import { CheckField, SelectField, TextField, textFields } from '../../ui/form_fields.tsx';
 import { Badge, Tabs } from '../../ui/panel.tsx';
 import * as definitions from './definition_form.ts';
+import { draftOfPicked, type Picked, pickedText } from './pick_dialog.tsx';
 
 interface DefinitionDialogProps {
   siteId: string;
@@ -17,12 +18,14 @@ interface DefinitionDialogProps {
   /** Of the site it is part of, as it was read. */
   version: string | null;
   destinations: readonly string[];
+  /** What a new one was made of on a page. */
+  picked?: Picked | null;
   onChanged(): void;
   onClose(): void;
 }
 
 export function DefinitionDialog(props: DefinitionDialogProps) {
-  const { siteId, definition, version, destinations, onChanged, onClose } = props;
+  const { siteId, definition, version, destinations, picked = null, onChanged, onClose } = props;
   const item: VersionedDefinition = { definition, version: version ?? '', changed_at: 0, changed_by: '' };
   const editing = useEditForm<VersionedDefinition, definitions.DefinitionDraft>({
     item,
@@ -36,6 +39,9 @@ export function DefinitionDialog(props: DefinitionDialogProps) {
     onDone: onChanged,
   });
   const { draft } = editing;
+  useEffect(() => {
+    if (picked !== null) editing.edit(draftOfPicked(picked));
+  }, []);
   const [view, setView] = useState('says');
   const mayChange = mayAt('definitions.change', siteId);
   const form = () => (
@@ -47,6 +53,7 @@ export function DefinitionDialog(props: DefinitionDialogProps) {
       what="this definition"
       names={definitions.DRAFT_NAMES}
     >
+      {picked !== null && <p class="note wraps">{pickedText(picked)}</p>}
       <DefinitionFields
         draft={draft}
         isNew={definition === null}

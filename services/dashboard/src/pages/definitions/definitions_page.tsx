@@ -1,4 +1,4 @@
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { DestinationItem } from '#services/control_api/destinations.ts';
 import type { DefinitionHealth, TagHealthItem } from '#services/control_api/operations.ts';
@@ -21,6 +21,7 @@ import {
 import { FailureNote, Panel, type StateLook } from '../../ui/panel.tsx';
 import { DefinitionDialog } from './definition_dialog.tsx';
 import { triggerOf } from './definition_form.ts';
+import { PickDialog, type Picked } from './pick_dialog.tsx';
 
 const HEALTH_EVERY_MS = 30_000;
 
@@ -37,6 +38,8 @@ export default function DefinitionsPage({ params }: PageProps) {
     site_id: siteId,
   });
   const rows = useMemo(() => rowsOf(asked.value?.items ?? [], health.value), [asked.value, health.value]);
+  const [isPicking, setPicking] = useState(false);
+  const [picked, setPicked] = useState<Picked | null>(null);
   const chosen = currentLocation.value.query.get('definition');
   const definition = asked.value?.items.find(({ id }) => id === chosen) ?? null;
   return (
@@ -46,7 +49,17 @@ export default function DefinitionsPage({ params }: PageProps) {
         title="Event definitions"
         actions={
           mayAt('definitions.change', siteId) && (
-            <Button kind="primary" label="New definition" onClick={() => setQuery({ definition: '+' }, 'push')} />
+            <>
+              <Button label="Choose on your page" onClick={() => setPicking(true)} />
+              <Button
+                kind="primary"
+                label="New definition"
+                onClick={() => {
+                  setPicked(null);
+                  setQuery({ definition: '+' }, 'push');
+                }}
+              />
+            </>
           )
         }
       >
@@ -60,6 +73,17 @@ export default function DefinitionsPage({ params }: PageProps) {
           emptyHint="Page views are tracked automatically. Clicks, forms and visible elements need a definition."
         />
       </Panel>
+      {isPicking && (
+        <PickDialog
+          siteId={siteId}
+          onPicked={(one) => {
+            setPicking(false);
+            setPicked(one);
+            setQuery({ definition: '+' }, 'push');
+          }}
+          onClose={() => setPicking(false)}
+        />
+      )}
       {chosen !== null && asked.value !== null && (chosen === '+' || definition !== null) && (
         <DefinitionDialog
           key={chosen}
@@ -67,8 +91,12 @@ export default function DefinitionsPage({ params }: PageProps) {
           definition={definition}
           version={asked.version}
           destinations={(destinations.value?.items ?? []).map(({ name }) => name)}
+          picked={definition === null ? picked : null}
           onChanged={asked.again}
-          onClose={() => setQuery({ definition: null }, 'push')}
+          onClose={() => {
+            setPicked(null);
+            setQuery({ definition: null }, 'push');
+          }}
         />
       )}
     </div>
