@@ -2,7 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { AMOUNT_UNITS } from '../sql/expressions.ts';
-import { digitsOf } from './currency_digits.ts';
+import { currencyCodes, digitsOf } from './currency_digits.ts';
 import { EXAMPLES_MAX, ISSUES, type RevenueQuery, type RevenueRow } from './query.ts';
 
 const amount = (description: string) => Type.Number({ description });
@@ -39,7 +39,7 @@ export const revenueAnswerShape = Type.Object({
         description: 'All other values together, and how many they are; null where there are none',
       }),
     }),
-    { description: 'Those with most payments first. Amounts of different currencies are not added' },
+    { description: 'Those of ISO 4217 first, then by payments. Amounts of different currencies are not added' },
   ),
   more_currencies: Type.Integer({ minimum: 0, description: 'How many are not among them' }),
   repeated_orders: Type.Integer({ description: 'Orders that came again in this time, and are counted once' }),
@@ -88,9 +88,14 @@ export function revenueAnswer(query: RevenueQuery, rows: readonly RevenueRow[], 
   const issues = ISSUES.map(
     (name, at) => [name, sum(all.map((row) => row.counts[2 * KIND_COUNTS + at] ?? 0))] as const,
   );
+  const codes = new Set(['', ...currencyCodes()]);
+  const placeOf = ({ currency }: { currency: string }): number => (codes.has(currency) ? 0 : 1);
   return {
     currencies: currencies.sort(
-      (a, b) => b.orders + b.renewals.orders - a.orders - a.renewals.orders || (a.currency < b.currency ? -1 : 1),
+      (a, b) =>
+        placeOf(a) - placeOf(b) ||
+        b.orders + b.renewals.orders - a.orders - a.renewals.orders ||
+        (a.currency < b.currency ? -1 : 1),
     ),
     more_currencies: Math.max(0, ...rows.map((row) => row.places)) - currencies.length,
     ...(Object.fromEntries(issues) as Record<(typeof ISSUES)[number], number>),

@@ -16,6 +16,7 @@ import {
 import { AMOUNT_UNITS, allOf, conditionOf, textOf } from '../sql/expressions.ts';
 import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
 import { revenueAnswer, revenueAnswerShape } from './answer.ts';
+import { currencyCodes } from './currency_digits.ts';
 import {
   CURRENCIES_MAX,
   EARLIER_DAYS,
@@ -55,7 +56,7 @@ function revenueStatement(siteId: string, query: RevenueQuery, minPersons = 1): 
   const { currency = '' } = query;
   const lines = linesSql(eventsSql(siteId, query, spans, binder), currency !== '');
   const inOne = currency === '' ? lines : convertedSql(lines, currency, spans, binder);
-  const ranked = rankedSql(statesSql(inOne), limit, least);
+  const ranked = rankedSql(statesSql(inOne), limit, least, binder.bind(['', ...currencyCodes()], 'Array(String)'));
   const starts = spans.map(
     (one, period) => `SELECT ('start', ${period}, '', 0, bucket), 0, '', 0, [], [], [], []
 FROM (${calendarSql(one, cut, binder)})`,
@@ -204,11 +205,14 @@ function statesSql(lines: string): string {
   FROM (${rows}) GROUP BY of`;
 }
 
-/** The same with the places of their currencies by payments, and as `among` of their values by what came in. */
-function rankedSql(states: string, limit: number, least: number): string {
+/**
+ * The same with the places of their currencies, and as `among` of their values by what came in. Anybody can send payments in
+ * currencies that there are not: however many these are, the others have the first places.
+ */
+function rankedSql(states: string, limit: number, least: number, codes: string): string {
   const named = `SELECT *, of.1 AS period, of.2 AS currency, of.3 AS said, of.4 AS bucket,
     sum(if(period = 0, numbers[1] + numbers[3], 0)) OVER (PARTITION BY currency) AS payments`;
-  const place = 'dense_rank() OVER (ORDER BY payments DESC, currency) AS place';
+  const place = `dense_rank() OVER (ORDER BY currency NOT IN ${codes}, payments DESC, currency) AS place`;
   if (limit === 0) return `SELECT *, ${place}, 0 AS among FROM (${named} FROM (${states}))`;
   const few =
     least > 1 ? ` AND (said = '' OR (uniqExactForEachMergeIf(payers, period = 0) OVER value)[3] >= ${least})` : '';

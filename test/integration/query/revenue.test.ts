@@ -156,6 +156,23 @@ test('orders, refunds and renewals count once, whatever senders do', async () =>
   }
 });
 
+test('however many payments are in currencies that there are not, those that there are come first', async () => {
+  const world = await create();
+  const made = Array.from({ length: 25 }, (_, at) => `Q${String.fromCharCode(65 + at)}Q`);
+  const orders = [...made, ...made, 'EUR', ''];
+  const rows = orders.map((currency, at) =>
+    storedRow('ann', 'purchase', at, { value: 5, currency, order_id: `order-${at}` }),
+  );
+  await world.store([rows]);
+  const { currencies, more_currencies } = await world.ask<RevenueAnswer>('revenue', OCTOBER);
+  expect(currencies.slice(0, 3).map(({ currency, orders: paid }) => [currency, paid])).toEqual([
+    ['', 1],
+    ['EUR', 1],
+    ['QAQ', 2],
+  ]);
+  expect([currencies.length, more_currencies]).toEqual([20, 7]);
+});
+
 test('currencies beyond those that are listed are counted, and letters and spaces make none', async () => {
   const world = await create();
   const codes = Array.from({ length: 22 }, (_, at) => `Q${String.fromCharCode(65 + at)}Q`);
