@@ -96,6 +96,17 @@ export function sortableStart(ms: number, interval: string, timeZone: string): s
   return new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', ...time, timeZone }).format(ms);
 }
 
+/** A moment for a spreadsheet: 2026-11-27 14:05:09. */
+export const sortableTime = (ms: number): string =>
+  new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium', timeZone: timeZone() }).format(ms);
+
+/** A time and the zone of its days: 23 Nov – 29 Nov, Europe/Berlin. */
+export const rangeText = ({ from, to }: { from: number; to: number }, zone: string): string =>
+  `${intervalStart(from, 'day', zone)} – ${intervalStart(to - 1, 'day', zone)}, ${zone}`;
+
+/** What a column of dates is called in a spreadsheet, which does not know of zones. */
+export const zonedTitle = (title: string, zone = timeZone()): string => `${title} (${zone})`;
+
 const monthAndYear = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' });
 
 /** What people call a month that is written as YYYY-MM: November 2026. */

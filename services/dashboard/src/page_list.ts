@@ -22,6 +22,8 @@ export interface Page {
   menu?: { group: 'Analyse' | 'Deliver' | 'Site' | 'Account'; icon: IconName };
   /** Whether what it shows is of the period that the bar on top chooses. */
   hasPeriod?: true;
+  /** Whether an address with `wall` shows it alone, without navigation. */
+  hasWall?: true;
   load(): Promise<{ default: ComponentType<PageProps> }>;
 }
 
@@ -69,7 +71,13 @@ const QUESTION_PAGES: readonly Page[] = [
     load: () => import('./pages/boards/boards_page.tsx'),
   },
   {
-    ...{ path: '/sites/:site/boards/:board', title: 'Board', permission: 'query.aggregates', hasPeriod: true },
+    ...{
+      path: '/sites/:site/boards/:board',
+      title: 'Board',
+      permission: 'query.aggregates',
+      hasPeriod: true,
+      hasWall: true,
+    },
     load: () => import('./pages/boards/board_page.tsx'),
   },
 ];

@@ -74,8 +74,9 @@ function SignedIn({ isHidden }: { isHidden: boolean }) {
   useEffect(() => {
     if (!isConfined) void readSites();
   }, [isConfined]);
-  const { path } = currentLocation.value;
+  const { path, query } = currentLocation.value;
   const found = findPage(isConfined ? SECOND_FACTOR_PATH : path);
+  const isWall = found?.page.hasWall === true && query.has('wall');
   useEffect(() => {
     if (path === '/' && siteToOpen.value !== null) goToSite(siteToOpen.value);
   }, [path, siteToOpen.value]);
@@ -84,10 +85,10 @@ function SignedIn({ isHidden }: { isHidden: boolean }) {
       <a class="skip" href="#main">
         Skip to content
       </a>
-      <div class={isHidden ? 'shell shell-hidden' : 'shell'}>
-        {!isConfined && <Navigation current={found?.page ?? null} />}
+      <div class={`shell ${isHidden ? 'shell-hidden' : ''} ${isWall ? 'shell-wall' : ''}`}>
+        {!isConfined && !isWall && <Navigation current={found?.page ?? null} />}
         <div class="shell-body">
-          <TopBar page={found?.page ?? null} />
+          {!isWall && <TopBar page={found?.page ?? null} />}
           <FailureNote failure={sitesFailure.value} again={() => void readSites()} />
           <main id="main" tabIndex={-1}>
             {found === null ? <Nowhere path={path} /> : <PageOfRole {...found} />}
@@ -236,6 +237,7 @@ function SiteSwitcher() {
       <Combobox
         label="Site"
         hidesLabel
+        takesFirst
         value={site}
         options={options}
         onValue={(chosen) => {

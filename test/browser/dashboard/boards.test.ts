@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { axeViolations } from '../harness/axe.ts';
 import { withTraffic } from './harness/overview_answers.ts';
 import { type StubApi, siteOf, startStubApi } from './harness/stub_api.ts';
 import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
@@ -121,6 +123,176 @@ test('a saved question is opened, changed and saved over by its name, or as a ne
   expect(api.requests.filter((one) => one.startsWith('PUT') || one.includes('POST /v1/admin'))).toEqual([
     'PUT /v1/admin/sites/shop/questions/views',
   ]);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+/** A saved file as its text, where a byte order mark says to Excel that it is UTF-8. */
+async function savedText(page: Page, button: Locator): Promise<string[]> {
+  const [file] = await Promise.all([page.waitForEvent('download'), button.click()]);
+  const text = await readFile(await file.path(), 'utf8');
+  expect(text.startsWith('\uFEFF')).toBe(true);
+  return [file.suggestedFilename(), ...text.slice(1).trimEnd().split('\r\n')];
+}
+
+test('what a board shows is saved as one table with names and dates', async () => {
+  const { page, context, faults } = await dashboard.visit(AT, withBoard('Asia/Tokyo'));
+  expect(await savedText(page, page.getByRole('button', { name: 'CSV of Views' }))).toEqual([
+    'views.csv',
+    'Day (Asia/Tokyo),page_view',
+    '2026-03-05,3',
+  ]);
+  expect(await savedText(page, page.getByRole('button', { name: 'CSV of Back again' }))).toEqual([
+    'back-again.csv',
+    'Cohort (Asia/Tokyo),People,Day 0,Day 1,Day 2',
+    '2026-03-05,4,4,2,0',
+  ]);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a grid of retention is saved as an image of its rows', async () => {
+  const { page, context, faults } = await dashboard.visit(AT, withBoard('Asia/Tokyo'));
+  const button = page.getByRole('button', { name: 'PNG of Retention by day' });
+  const [file] = await Promise.all([page.waitForEvent('download'), button.click()]);
+  expect(file.suggestedFilename()).toBe('retention-by-day.png');
+  const image = (await readFile(await file.path())).toString('base64');
+  const { width, height, colours } = await page.evaluate(async (bytes) => {
+    const drawn = await createImageBitmap(new Blob([Uint8Array.from(atob(bytes), (sign) => sign.charCodeAt(0))]));
+    const canvas = new OffscreenCanvas(drawn.width, drawn.height);
+    const context2d = canvas.getContext('2d');
+    context2d?.drawImage(drawn, 0, 0);
+    const pixels = context2d?.getImageData(0, 0, drawn.width, drawn.height).data ?? new Uint8ClampedArray();
+    return { width: drawn.width, height: drawn.height, colours: new Set(new Uint32Array(pixels.buffer)).size };
+  }, image);
+  // The name of the cohort, its people and three days; a head, all together and the cohort; a title above, margins, twice as sharp.
+  expect([width, height]).toEqual([2 * (140 + 4 * 68 + 24), 2 * (3 * 28 + 12 + 18 + 12)]);
+  expect(colours).toBeGreaterThan(20);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('on a wall a board stands alone in larger letters and is read anew, and Escape leads back', async () => {
+  const api = withBoard('Asia/Tokyo');
+  const { page, context, faults } = await dashboard.open(api);
+  await page.clock.install();
+  const asked: number[] = [];
+  page.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.pathname.endsWith('/questions/views')) asked.push(Number(url.searchParams.get('to')));
+  });
+  await page.goto(`${dashboard.url}/dashboard/sites/shop/boards/week?period=30d`);
+  const enter = page.getByRole('button', { name: 'Full screen', exact: true });
+  await enter.focus();
+  await page.keyboard.press('Enter');
+  const leave = page.getByRole('button', { name: 'Leave full screen' });
+  await leave.waitFor();
+  expect(await leave.evaluate((button) => button === document.activeElement)).toBe(true);
+  expect(new URL(page.url()).searchParams.get('wall')).toBe('1');
+  for (const hidden of [
+    page.getByRole('navigation'),
+    page.getByRole('banner'),
+    page.getByRole('button', { name: 'CSV' }),
+  ])
+    expect(await hidden.filter({ visible: true }).count()).toBe(0);
+  expect(await axeViolations(page)).toEqual([]);
+  const size = (text: string) =>
+    page
+      .getByText(text)
+      .first()
+      .evaluate((one) => getComputedStyle(one).fontSize);
+  expect(await size('Time zone: Asia/Tokyo')).toBe('16px');
+  const before = asked.length;
+  await page.clock.fastForward(61_000);
+  await expect.poll(() => asked.length).toBeGreaterThan(before);
+  // What came since is in it.
+  expect((asked.at(-1) ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(60_000);
+  await page.getByLabel('Update every').selectOption('15 minutes');
+  expect(new URL(page.url()).searchParams.get('wall')).toBe('15');
+  expect(await page.evaluate(() => document.fullscreenElement === document.documentElement)).toBe(true);
+  await page.keyboard.press('Escape');
+  await enter.waitFor();
+  expect(new URL(page.url()).searchParams.has('wall')).toBe(false);
+  expect(await page.evaluate(() => document.fullscreenElement)).toBe(null);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a wall is opened by its address, also on a phone, and left by a button', async () => {
+  const { page, context, faults } = await dashboard.visit(`${AT}&wall=5`, withBoard('Asia/Tokyo'));
+  const leave = page.getByRole('button', { name: 'Leave full screen' });
+  await leave.waitFor();
+  expect(await page.getByLabel('Update every').inputValue()).toBe('5');
+  await page.getByText('Time zone: Asia/Tokyo').first().waitFor();
+  await page.setViewportSize({ width: 390, height: 800 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  expect(await axeViolations(page)).toEqual([]);
+  await leave.click();
+  await page.getByRole('banner').waitFor();
+  await page.goBack();
+  await leave.waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('an opened question is renamed, duplicated and put on a board, and says whether it was changed', async () => {
+  const api = withBoard('Asia/Tokyo');
+  const question = { interval: 'day', series: [{ events: ['page_view'] }] };
+  const saved = new Map([['views', { id: 'views', name: 'Views', query: 'trends', question, ...META }]]);
+  const boards = [
+    { id: 'week', name: 'Week', questions: ['views'], ...META },
+    { id: 'year', name: 'Year', questions: [] as string[], ...META },
+  ];
+  const keep = (body: object | null) => {
+    const one = { ...META, ...(body as { id: string; name: string; query: string; question: typeof question }) };
+    saved.set(one.id, one);
+    return one;
+  };
+  const idIn = (url: URL): string => url.pathname.split('/').at(-1) ?? '';
+  api
+    .on('GET', '/v1/admin/sites/shop/questions', () => ({ items: [...saved.values()], next: null }))
+    .on('GET', /\/questions\/[a-z-]+$/, (_body, url) => saved.get(idIn(url)) ?? {})
+    .on('PUT', /\/questions\/[a-z-]+$/, keep)
+    .on('POST', /\/admin\/sites\/shop\/questions$/, keep)
+    .on('GET', '/v1/admin/sites/shop/boards', { items: boards, next: null })
+    .on('PUT', '/v1/admin/sites/shop/boards/year', (body) => {
+      boards[1] = { ...META, ...(body as { id: string; name: string; questions: string[] }) };
+      return boards[1];
+    });
+  const { page, context, faults } = await dashboard.visit('/sites/shop/boards', api);
+  const manage = async (name: string, item: string): Promise<Locator> => {
+    await page.getByRole('button', { name: `Manage ${name}` }).click();
+    await page.getByRole('button', { name: item, exact: true }).click();
+    return page.getByRole('dialog');
+  };
+  await page.getByRole('link', { name: 'Views' }).click();
+  await page.getByText('Saved query “Views”', { exact: true }).waitFor();
+  await page.getByRole('combobox', { name: 'Series A: measure' }).selectOption('People');
+  await page.getByText('Saved query “Views”, changed', { exact: true }).waitFor();
+  const renaming = await manage('Views', 'Rename');
+  expect(await renaming.getByLabel('Name').inputValue()).toBe('Views');
+  await renaming.getByLabel('Name').fill('Traffic');
+  expect(await axeViolations(page)).toEqual([]);
+  await renaming.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Saved query “Traffic”, changed', { exact: true }).waitFor();
+  // A name alone: what was changed of the question is not saved by it.
+  expect(saved.get('views')).toMatchObject({ name: 'Traffic', question });
+  const copying = await manage('Traffic', 'Duplicate');
+  expect(await copying.getByLabel('Name').inputValue()).toBe('Copy of Traffic');
+  await copying.getByRole('button', { name: 'Save', exact: true }).click();
+  await page.getByText('Saved query “Copy of Traffic”', { exact: true }).waitFor();
+  expect(saved.get('copy-of-traffic')).toMatchObject({ question: { series: [{ measure: { of: 'persons' } }] } });
+  const adding = await manage('Copy of Traffic', 'Add to a board');
+  await adding.getByLabel('Board', { exact: true }).selectOption('Year');
+  await adding.getByRole('button', { name: 'Add', exact: true }).click();
+  await page.getByText('Added “Copy of Traffic” to a board').waitFor();
+  expect(boards[1]?.questions).toEqual(['copy-of-traffic']);
+  await page.getByRole('combobox', { name: 'Series A: measure' }).selectOption('Events');
+  await page.getByText('“Copy of Traffic”, changed').waitFor();
+  await page.getByRole('button', { name: 'Manage Copy of Traffic' }).click();
+  await page.getByRole('button', { name: 'Discard changes' }).click();
+  await page.getByText('Saved query “Copy of Traffic”', { exact: true }).waitFor();
+  await expect.poll(() => page.getByRole('combobox', { name: 'Series A: measure' }).inputValue()).toBe('persons');
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -71,6 +71,10 @@ test('a cohort is made by clicks, and a bad value is told at its field and not s
     },
   ]);
   await page.getByRole('row', { name: /Two orders/ }).waitFor();
+  await page.getByRole('button', { name: 'New cohort' }).click();
+  await dialog.getByRole('button', { name: 'People: add a filter' }).click();
+  await dialog.getByRole('combobox', { name: 'People, filter 1: property' }).click();
+  await page.getByRole('option', { name: 'Two orders', exact: true }).waitFor();
   expect(faults).toEqual([]);
   await context.close();
 });

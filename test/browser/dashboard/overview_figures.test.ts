@@ -1,8 +1,9 @@
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { axeViolations } from '../harness/axe.ts';
 import { withTraffic } from './harness/overview_answers.ts';
-import { startStubApi } from './harness/stub_api.ts';
+import { siteOf, startStubApi } from './harness/stub_api.ts';
 import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
 
 let dashboard: StubDashboard;
@@ -58,6 +59,59 @@ test('revenue is what was left of payments, with what was paid and paid back, an
   await page.getByRole('heading', { name: 'Orders by day' }).waitFor();
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   expect(await axeViolations(page)).toEqual([]);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('in the currency of the site it says what was converted, and which currencies are left out', async () => {
+  const site = { ...siteOf('shop', 'Corner shop'), currency: 'EUR' };
+  const api = withTraffic(startStubApi(), undefined, ['EUR', 'SEK'], 3).on('GET', '/v1/admin/sites', {
+    items: [site],
+    next: null,
+  });
+  const { page, context, faults } = await dashboard.visit('/sites/shop/overview', api);
+  await page.setViewportSize({ width: 390, height: 800 });
+  await page.getByText(/^€.* paid, .* by renewals, other currencies converted$/).waitFor();
+  await page.getByText(/ paid, .*, no rate to EUR$/).waitFor();
+  await page.getByText('without those of 3 more currencies; 12 sent again, 17 times: each is counted once').waitFor();
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  expect(await axeViolations(page)).toEqual([]);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('a page that stays open asks of the time since', async () => {
+  const { page, context, faults } = await dashboard.open(withTraffic(startStubApi()));
+  await page.clock.install();
+  const ends: number[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/revenue')) ends.push((request.postDataJSON() as { to: number }).to);
+  });
+  await page.goto(`${dashboard.url}/dashboard/sites/shop/overview`);
+  await page.getByRole('button', { name: /^Revenue EUR/ }).waitFor();
+  await page.clock.fastForward(61_000);
+  await page.clock.fastForward(61_000);
+  await expect.poll(() => (ends.at(-1) ?? 0) - (ends[0] ?? 0)).toBeGreaterThanOrEqual(60_000);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('bars and lines of the overview are saved as images and tables', async () => {
+  const { page, context, faults } = await dashboard.visit('/sites/shop/overview', withTraffic(startStubApi()));
+  const saved = async (name: string) => {
+    const button = page.getByRole('button', { name, exact: true });
+    const [file] = await Promise.all([page.waitForEvent('download'), button.click()]);
+    return { name: file.suggestedFilename(), bytes: await readFile(await file.path()) };
+  };
+  const table = await saved('CSV of Page views by page');
+  expect(table.name).toBe('page-views-by-page.csv');
+  expect(table.bytes.toString('utf8')).toBe('\uFEFFPage,Page views\r\nshop.example/,12345\r\nshop.example/a,6172\r\n');
+  const image = await saved('PNG of Visits by channel');
+  expect(image.bytes.subarray(1, 4).toString()).toBe('PNG');
+  const lines = await saved('CSV of Visitors by day');
+  expect(lines.bytes.toString('utf8')).toMatch(
+    /^\uFEFFDay \(UTC\),Visitors,Previous period\r\n\d{4}-\d\d-\d\d,\d+,\d+\r\n/,
+  );
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -50,6 +50,11 @@ test('who was seen last is listed, and leads to what they did and bought', async
   const people = page.getByRole('region', { name: 'People recently seen' });
   await people.getByRole('link').first().waitFor();
   expect(await axeViolations(page)).toEqual([]);
+  const table = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'CSV', exact: true }).first().click();
+  const [head, first] = (await readFile(await (await table).path(), 'utf8')).split('\r\n');
+  expect(head).toBe('\uFEFFPerson,Last seen (UTC),Last event,Page,Recent events');
+  expect(first).toMatch(/^[^,]+,\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,/);
   await people.getByRole('link').first().focus();
   await page.keyboard.press('Enter');
   await page.getByText('/cart · Your cart').first().waitFor();

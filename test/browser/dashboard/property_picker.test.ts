@@ -33,7 +33,6 @@ test('properties are offered in groups, each once, with examples, and chosen by 
   expect(await axeViolations(page)).toEqual([]);
   await field.fill('plan');
   await page.keyboard.press('ArrowDown');
-  await page.keyboard.press('ArrowDown');
   await page.keyboard.press('Enter');
   expect(await field.inputValue()).toBe("plan, the person's first");
   expect(faults).toEqual([]);
@@ -56,6 +55,58 @@ test('Enter takes the first event found, and a name that never came is marked', 
   expect(await field.inputValue()).toBe('zzz');
   expect(faults).toEqual([]);
   await context.close();
+});
+
+test('a part of a name takes what begins so, by leaving the field too, and the text itself where that is chosen', async () => {
+  const properties = { plan: 'pro', old_plan: 'free' };
+  const api = withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3, { properties });
+  const { page, context, faults } = await dashboard.visit('/sites/shop/trends', api);
+  const event = page.getByRole('combobox', { name: /: event$/ }).first();
+  await event.click();
+  await page.getByRole('option', { name: 'purchase', exact: true }).waitFor();
+  await event.fill('purch');
+  expect(await page.locator('[role=option][aria-selected=true]').textContent()).toBe('purchase');
+  expect(await axeViolations(page)).toEqual([]);
+  await page.keyboard.press('Tab');
+  expect(await event.inputValue()).toBe('purchase');
+  await event.fill('purch');
+  await page.getByRole('option', { name: 'Use “purch”' }).click();
+  expect(await event.inputValue()).toBe('purch');
+  await page.getByText('No such event in the last 30 days').waitFor();
+  await page.getByRole('button', { name: 'Series A: add a filter' }).click();
+  const property = page.getByRole('combobox', { name: /property$/ });
+  await property.fill('pla');
+  await page.keyboard.press('Enter');
+  expect(await property.inputValue()).toBe('plan');
+  const breakdown = page.getByRole('combobox', { name: 'Break down by' });
+  await breakdown.fill('no_such_thing');
+  await page.keyboard.press('Enter');
+  await page.getByText('Not in the newest events').waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+/** The questions of a page, each changed once by a field, and what the field is before. */
+const CHANGES = [
+  { page: 'funnels', field: 'Step order', to: 'any', before: 'ordered' },
+  { page: 'retention', field: 'First-event mode', to: 'recurring', before: 'first' },
+  { page: 'paths', field: 'Steps', to: '7', before: '4' },
+  { page: 'trends', field: 'Compare with', to: 'previous', before: '' },
+];
+
+test('the way back undoes the last change of each kind of question', async () => {
+  const api = withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3);
+  for (const { page: path, field, to, before } of CHANGES) {
+    const { page, context, faults } = await dashboard.visit(`/sites/shop/${path}`, api);
+    const select = page.getByLabel(field, { exact: true });
+    await select.selectOption(to);
+    await expect.poll(() => new URL(page.url()).searchParams.has('q')).toBe(true);
+    await page.goBack();
+    await expect.poll(() => select.inputValue(), { message: path }).toBe(before);
+    expect(new URL(page.url()).pathname).toContain(path);
+    expect(faults).toEqual([]);
+    await context.close();
+  }
 });
 
 test('the way back undoes the changes of a question, one after the other', async () => {

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
 import { moved } from '#services/dashboard/src/format.ts';
-import { readFunnel, withoutMisplaced } from '#services/dashboard/src/pages/funnels/funnel_view.tsx';
+import { funnelTable, readFunnel, withoutMisplaced } from '#services/dashboard/src/pages/funnels/funnel_view.tsx';
 
 // The router reads it as soon as it is imported.
 vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
@@ -58,4 +58,34 @@ test('what has no place any more is taken away: optional ends, steps of exclusio
 test('a breakdown that does not say where its value is from is by the first touch', () => {
   const field = { property: ['utm_campaign'] };
   expect(readFunnel({ breakdown: { field } }).breakdown).toEqual({ field, at: 'first_touch' });
+});
+
+test('as a table each step is a row, of each value where there is a breakdown', () => {
+  const step = (reached: number, share: number, median: number | null) => ({
+    ...{ reached, of_first: share, of_previous: share, between_ms: null },
+    time_ms: median === null ? null : { median, p90: median, average: median, least: 0, most: median },
+  });
+  const steps = [step(4, 1, 0), step(1, 0.25, 90_000)];
+  const query = {
+    ...{ from: 0, to: 1, window_ms: 1 },
+    steps: [{ events: ['page_view'] }, { events: ['purchase', 'refund'] }],
+    breakdown: { field: { column: 'geo_country' as const }, at: 'first_touch' as const },
+  };
+  const answer = {
+    ...{ steps, time_to_convert: [], more_values: true, trend: [] },
+    breakdown: [{ value: '', steps: [step(3, 1, 0), step(0, 0, null)] }],
+    other: { values: 2_000, steps },
+  };
+  const { columns, rows } = funnelTable({ query, answer });
+  expect(columns.slice(0, 3)).toEqual(['Country of the visitor', 'Step', 'Event']);
+  expect(rows).toEqual([
+    ['All', 1, 'page_view', 4, 1, 1, 0],
+    ['All', 2, 'purchase or refund', 1, 0.25, 0.25, 90],
+    ['(none)', 1, 'page_view', 3, 1, 1, 0],
+    ['(none)', 2, 'purchase or refund', 0, 0, 0, null],
+    ['2,000 other values', 1, 'page_view', 4, 1, 1, 0],
+    ['2,000 other values', 2, 'purchase or refund', 1, 0.25, 0.25, 90],
+  ]);
+  const { breakdown: _field, ...whole } = query;
+  expect(funnelTable({ query: whole, answer }).rows[1]).toEqual([2, 'purchase or refund', 1, 0.25, 0.25, 90]);
 });

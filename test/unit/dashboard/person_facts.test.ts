@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
-import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { RevenueAnswer } from '#pipelines/analytics/revenue/answer.ts';
 import { boughtOf, boughtQuestion, pageText, seenLast } from '#services/dashboard/src/pages/people/people.ts';
 
 const NOW = Date.UTC(2026, 10, 24);
@@ -12,18 +12,19 @@ test('of a page its path and its title are said, and nothing where an event name
 });
 
 test('what somebody bought is asked of them alone, and amounts are never added over currencies', () => {
-  expect(boughtQuestion('p_1', NOW).filters).toEqual([{ field: { column: 'person_id' }, is: 'equal', to: ['p_1'] }]);
-  const breakdown = [
-    { value: 'EUR', measured: 9.5 },
-    { value: '', measured: 0 },
-    { value: 'USD', measured: 3 },
-  ];
-  const answer = { series: [{ events: 4, breakdown }], formulas: [] } as unknown as TrendsAnswer;
-  expect(boughtOf(answer)).toEqual({
-    purchases: 4,
+  const asked = boughtQuestion('p_1', NOW - 5, NOW);
+  expect(asked.filters).toEqual([{ field: { column: 'person_id' }, is: 'equal', to: ['p_1'] }]);
+  expect([asked.from, asked.to]).toEqual([NOW - 86_400_000, NOW]);
+  const of = (currency: string, orders: number, gross: number, net: number) => ({
+    ...{ currency, orders, gross, net },
+    renewals: { orders: 1, gross: currency === 'EUR' ? 2 : 0, net: currency === 'EUR' ? 1 : 0 },
+  });
+  const currencies = [of('EUR', 2, 10, 8.5), of('', 1, 0, 0), of('USD', 1, 3, 0)];
+  expect(boughtOf({ currencies } as unknown as RevenueAnswer)).toEqual({
+    purchases: 7,
     amounts: [
       { currency: 'EUR', amount: 9.5 },
-      { currency: 'USD', amount: 3 },
+      { currency: 'USD', amount: 0 },
     ],
   });
 });

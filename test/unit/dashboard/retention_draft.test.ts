@@ -1,5 +1,10 @@
 import { expect, test, vi } from 'vitest';
-import { overall, readRetention, shownCohorts } from '#services/dashboard/src/pages/retention/retention_view.tsx';
+import {
+  overall,
+  readRetention,
+  retentionTable,
+  shownCohorts,
+} from '#services/dashboard/src/pages/retention/retention_view.tsx';
 import { dayStart, laterStart } from '#services/dashboard/src/period.ts';
 
 // The router reads it as soon as it is imported.
@@ -30,6 +35,21 @@ test('a cohort has a cell for each interval that has begun, and all together tho
     [2, 3, 0],
     [1, 0],
   ]);
+  const query = {
+    start: {},
+    back: {},
+    interval: 'day' as const,
+    time_zone: ZONE,
+    from: at(2026, 5, 1),
+    to: at(2026, 5, 4),
+  };
+  expect(retentionTable({ query, answer: { cohorts } })).toEqual({
+    columns: ['Cohort (Europe/Brussels)', 'People', 'Day 0', 'Day 1', 'Day 2'],
+    rows: [
+      ['2026-05-01', 6, 2, 3, 0],
+      ['2026-05-02', 4, 1, 0, null],
+    ],
+  });
   expect(overall(shown)).toEqual([
     { persons: 10, back: 3 },
     { persons: 10, back: 3 },

@@ -121,13 +121,13 @@ test('as a table, an interval is a row with its day, and each line a column', ()
   const series = [{ events: ['a'] }, { events: ['b'], measure: { of: 'persons' } as const }];
   const range = { from: first, to: second + 86_400_000, interval: 'day', time_zone: 'Europe/Berlin' } as const;
   const answer = { series: [one([4, 5], [1, 1]), one([2, 0], [0, 3])], formulas: [] };
-  expect(trendTable({ ...range, series }, answer)).toEqual({
-    columns: ['day', 'A a', 'A a, previous period', 'B b, people', 'B b, people, previous period'],
+  expect(trendTable({ query: { ...range, series }, answer })).toEqual({
+    columns: ['Day (Europe/Berlin)', 'A a', 'A a, previous period', 'B b, people', 'B b, people, previous period'],
     rows: [
       ['2026-10-25', 4, 1, 2, 0],
       ['2026-10-26', 5, 1, 0, 3],
     ],
   });
-  const hours = trendTable({ ...range, interval: 'hour', series: [{ events: ['a'] }] }, answer);
+  const hours = trendTable({ query: { ...range, interval: 'hour', series: [{ events: ['a'] }] }, answer });
   expect(hours.rows.map(([when]) => when)).toEqual(['2026-10-25 00:00', '2026-10-26 00:00']);
 });

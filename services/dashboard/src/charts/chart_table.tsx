@@ -1,5 +1,6 @@
-import { intervalStart } from '../format.ts';
-import { FigureLink } from '../ui/button.tsx';
+import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
+import { idOf, intervalStart, number } from '../format.ts';
+import { Button, FigureLink } from '../ui/button.tsx';
 
 interface ChartTableProps {
   caption: string;
@@ -76,6 +77,7 @@ export interface Series {
 }
 
 export const COLOURS = 8;
+export const AXIS_FONT_PX = 11;
 
 /** The colour of a series, as a property of the styles: one of its own, or that of the series whose time before it shows. */
 export function colourOf(series: readonly Series[], at: number): string {
@@ -83,5 +85,73 @@ export function colourOf(series: readonly Series[], at: number): string {
   return `--chart-${((Math.max(1, own) - 1) % COLOURS) + 1}`;
 }
 
+/** A colour as the canvas takes it: light-dark() is worked out by an element that has it. */
+export function resolved(host: HTMLElement, name: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${name})`;
+  host.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color;
+}
+
 /** Says in which zone the intervals of an answer begin. */
 export const ZoneNote = ({ zone }: { zone: string }) => <p class="muted small">Time zone: {zone}</p>;
+
+interface ChartActionsProps {
+  title: string;
+  /** The numbers as they are saved for a spreadsheet; without it there is no such button. */
+  table?: (() => AnswerTable) | undefined;
+  /** Saves its picture under a title and a name of a file; null: it is not drawn yet. */
+  draw: ((images: typeof import('./chart_image.ts'), title: string, name: string) => Promise<void>) | null;
+  /** Of which time it is, and in which zone. */
+  when: string;
+}
+
+/** Buttons that save a chart as a picture and as a table, by code that is fetched for that. */
+export const ChartActions = ({ title, table, draw, when }: ChartActionsProps) => (
+  <>
+    <Button
+      kind="small quiet"
+      icon="download"
+      label="PNG"
+      aria-label={`PNG of ${title}`}
+      disabled={draw === null}
+      onClick={async () => draw?.(await import('./chart_image.ts'), `${title}, ${when}`, idOf(title))}
+    />
+    {table !== undefined && (
+      <Button
+        kind="small quiet"
+        icon="download"
+        label="CSV"
+        aria-label={`CSV of ${title}`}
+        onClick={async () => (await import('../ui/data_table.tsx')).saveCsv(idOf(title), table())}
+      />
+    )}
+  </>
+);
+
+interface BarActionsProps extends Pick<ChartActionsProps, 'title' | 'when'> {
+  /** What a bar is of, and what is counted of it. */
+  what: string;
+  counted: string;
+  bars: readonly { name: string; count: number }[];
+}
+
+/** The same of bars that stand in a list. */
+export function BarActions({ title, when, what, counted, bars }: BarActionsProps) {
+  const most = Math.max(1, ...bars.map(({ count }) => count));
+  return (
+    <p class="row">
+      <ChartActions
+        title={title}
+        when={when}
+        table={() => ({ columns: [what, counted], rows: bars.map(({ name, count }) => [name, count]) })}
+        draw={({ barsPicture, savePicture }, head, file) => {
+          const rows = bars.map(({ name, count }) => ({ name, share: count / most, text: number(count) }));
+          return savePicture(barsPicture(rows), head, file);
+        }}
+      />
+    </p>
+  );
+}

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import { theme } from '../browser_storage.ts';
-import { idOf, intervalStart, number } from '../format.ts';
+import { intervalStart, number } from '../format.ts';
 import { laterStart, type Period } from '../period.ts';
-import { Button } from '../ui/button.tsx';
-import { ChartTable, colourOf, type Series, ZoneNote } from './chart_table.tsx';
+import { ChartActions, ChartTable, colourOf, type Series, ZoneNote } from './chart_table.tsx';
 import type { Drawing } from './uplot_chart.ts';
 
 interface TimeSeriesProps {
@@ -19,6 +19,8 @@ interface TimeSeriesProps {
   /** What lines of an earlier time are called. */
   beforeName?: string;
   onPoint?: (series: number, interval: number) => void;
+  /** The numbers for a spreadsheet, where no other button saves them. */
+  table?: () => AnswerTable;
 }
 
 const HEIGHT_PX = 240;
@@ -26,7 +28,7 @@ const HEIGHT_PX = 240;
 /** Lines over time, with the same numbers as a table below. The code that draws is fetched with the first chart. */
 export function TimeSeries(props: TimeSeriesProps) {
   const { title, starts, interval, timeZone, series, format = number, heightPx = HEIGHT_PX, onPoint } = props;
-  const { beforeName = 'Previous period' } = props;
+  const { beforeName = 'Previous period', table } = props;
   const host = useRef<HTMLDivElement>(null);
   const [draw, setDraw] = useState<{ chart(host: HTMLElement, drawing: Drawing): () => void } | null>(null);
   useEffect(() => {
@@ -39,12 +41,7 @@ export function TimeSeries(props: TimeSeriesProps) {
   const hasPoints = onPoint !== undefined;
   const last = starts.at(-1);
   const hasRunning = last !== undefined && laterStart(last, interval, 1, timeZone) > Date.now();
-  const save = async (): Promise<void> => {
-    const [first, end] = [starts[0] ?? 0, last ?? 0].map((start) => intervalStart(start, interval, timeZone));
-    const { saveChart } = await import('./chart_image.ts');
-    if (host.current !== null)
-      await saveChart(host.current, series, `${title}, ${first} – ${end}, ${timeZone}`, idOf(title));
-  };
+  const [first, end] = [starts[0] ?? 0, last ?? 0].map((start) => intervalStart(start, interval, timeZone));
   // Colours are read when it is drawn, so another scheme draws it anew.
   useEffect(() => {
     if (draw === null || host.current === null) return undefined;
@@ -71,13 +68,17 @@ export function TimeSeries(props: TimeSeriesProps) {
       <div class="chart-canvas" aria-hidden="true" ref={host} style={{ height: `${heightPx}px` }} />
       <div class="row">
         <ZoneNote zone={timeZone} />
-        <Button
-          kind="small quiet"
-          icon="download"
-          label="PNG"
-          aria-label={`PNG of ${title}`}
-          disabled={draw === null}
-          onClick={save}
+        <ChartActions
+          title={title}
+          table={table}
+          when={`${first} – ${end}, ${timeZone}`}
+          draw={
+            draw === null
+              ? null
+              : async ({ saveChart }, head, name) => {
+                  if (host.current !== null) await saveChart(host.current, series, head, name);
+                }
+          }
         />
       </div>
       <ChartTable

@@ -1,6 +1,6 @@
 import uPlot from 'uplot';
 import { compact } from '../format.ts';
-import { colourOf, type Series } from './chart_table.tsx';
+import { AXIS_FONT_PX, colourOf, resolved, type Series } from './chart_table.tsx';
 
 export interface Drawing {
   starts: readonly number[];
@@ -14,7 +14,9 @@ export interface Drawing {
   onPoint?: (series: number, interval: number) => void;
 }
 
-export const AXIS_FONT_PX = 11;
+/** A page that is read from afar has it larger. */
+const axisFontPx = (host: HTMLElement): number =>
+  Number(getComputedStyle(host).getPropertyValue('--axis-font')) || AXIS_FONT_PX;
 /** Least room for the name of an interval, by its characters, and between two of them. */
 const CHARACTER_PX = 6;
 const GAP_PX = 20;
@@ -23,13 +25,16 @@ const GAP_PX = 20;
 export function drawChart(host: HTMLElement, drawing: Drawing): () => void {
   const dark = matchMedia('(prefers-color-scheme: dark)');
   let plot: uPlot | null = null;
+  let fontPx = AXIS_FONT_PX;
   const make = (): void => {
     plot?.destroy();
+    fontPx = axisFontPx(host);
     plot = new uPlot(optionsOf(host, drawing), dataOf(drawing), host);
   };
   make();
   const resized = new ResizeObserver(() => {
-    plot?.setSize({ width: host.clientWidth, height: drawing.heightPx });
+    if (fontPx === axisFontPx(host)) plot?.setSize({ width: host.clientWidth, height: drawing.heightPx });
+    else make();
   });
   resized.observe(host);
   dark.addEventListener('change', make);
@@ -61,7 +66,9 @@ function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
   const styles = getComputedStyle(host);
   const line = resolved(host, '--line');
   const soft = resolved(host, '--text-soft');
-  const axis = { stroke: soft, font: `${AXIS_FONT_PX}px ${styles.fontFamily}`, ticks: { show: false } };
+  const fontPx = axisFontPx(host);
+  const larger = fontPx / AXIS_FONT_PX;
+  const axis = { stroke: soft, font: `${fontPx}px ${styles.fontFamily}`, ticks: { show: false } };
   return {
     width: host.clientWidth || Number.parseFloat(styles.width) || 320,
     height: heightPx,
@@ -73,14 +80,14 @@ function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
       {
         ...axis,
         grid: { show: false },
-        size: 28,
-        splits: (plot) => labelled(drawing, plot.width),
+        size: 28 * larger,
+        splits: (plot) => labelled(drawing, plot.width / larger),
         values: (_plot, splits) => splits.map((at) => drawing.labelOf(at * 1000)),
       },
       {
         ...axis,
         grid: { stroke: line, width: 1 },
-        size: 52,
+        size: 52 * larger,
         values: (_plot, splits) => splits.map((at) => compact(at)),
       },
     ],
@@ -99,16 +106,6 @@ function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
     ],
     plugins: [tipPlugin(drawing), ...(drawing.onPoint === undefined ? [] : [clickPlugin(drawing, drawing.onPoint)])],
   };
-}
-
-/** A colour as the canvas takes it: light-dark() is worked out by an element that has it. */
-export function resolved(host: HTMLElement, name: string): string {
-  const probe = document.createElement('span');
-  probe.style.color = `var(${name})`;
-  host.append(probe);
-  const { color } = getComputedStyle(probe);
-  probe.remove();
-  return color;
 }
 
 const translucent = (colour: string): string =>

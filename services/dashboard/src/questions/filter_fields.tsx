@@ -5,7 +5,7 @@ import { Button, Icon, IconButton } from '../ui/button.tsx';
 import { Combobox } from '../ui/combobox.tsx';
 import { LabelledField, Problem, SelectField, useTypedText } from '../ui/form_fields.tsx';
 import * as conditions from './conditions.ts';
-import { type Offered, useFieldValues, useNames } from './site_names.ts';
+import { eventWarning, fieldWarning, type Offered, useFieldValues, useNames, VALUES_MAX } from './site_names.ts';
 
 interface FilterListProps {
   what: string;
@@ -66,7 +66,8 @@ interface ConditionRowProps {
 }
 
 function ConditionRow({ name, condition, events, onCondition }: ConditionRowProps) {
-  const { fields } = useNames();
+  const names = useNames();
+  const { fields } = names;
   const { field, is } = condition;
   const isEmpty = 'property' in field && field.property.length === 0;
   const key = isEmpty ? '' : conditions.fieldKey(field);
@@ -78,6 +79,8 @@ function ConditionRow({ name, condition, events, onCondition }: ConditionRowProp
         label={`${name}: property`}
         hidesLabel
         takesOthers
+        takesFirst
+        warning={fieldWarning(names, field)}
         value={key}
         placeholder="Choose a property"
         options={isKnown ? fields : [{ value: key, label: conditions.fieldLabel(field) }, ...fields]}
@@ -192,7 +195,8 @@ interface EventPickerProps {
 
 /** Chooses the names of events: any of them counts, and without one every event does. */
 export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPickerProps) {
-  const { events: known } = useNames();
+  const names = useNames();
+  const { events: known } = names;
   const chosen = events.length === 0 ? [''] : events;
   const change = (at: number, name: string): void => onEvents(chosen.map((one, index) => (index === at ? name : one)));
   return (
@@ -205,7 +209,7 @@ export function EventPicker({ what, events = [], onEvents, max = 50 }: EventPick
             hidesLabel
             takesOthers
             takesFirst
-            unknown={known.length === 0 ? undefined : 'No such event in the last 30 days'}
+            warning={eventWarning(names, name)}
             value={name}
             options={at === 0 ? [ANY, ...known] : known}
             placeholder="Choose an event"
@@ -311,7 +315,8 @@ interface FieldPickerProps {
 
 /** Chooses a column or a property; another property can be typed, its parts apart by dots. */
 export function FieldPicker({ label, field, none, hidesLabel = false, onField }: FieldPickerProps) {
-  const { fields } = useNames();
+  const names = useNames();
+  const { fields } = names;
   const key = field === null ? '' : conditions.fieldKey(field);
   const isKnown = field === null || fields.some(({ value }) => value === key);
   const options = [
@@ -325,6 +330,7 @@ export function FieldPicker({ label, field, none, hidesLabel = false, onField }:
       hidesLabel={hidesLabel}
       takesOthers
       takesFirst
+      warning={field === null ? undefined : fieldWarning(names, field)}
       value={key}
       options={options}
       placeholder="Choose a property"
@@ -343,11 +349,14 @@ interface TokenFieldProps {
 /** Several values, each with a button that takes it away, and a field that adds one. */
 function TokenField({ label, values, options, onValues }: TokenFieldProps) {
   const left = options.filter(({ value }) => !values.includes(value));
+  const areAll = options.length > 0 && options.length < VALUES_MAX;
+  const isUnknown = (value: string): boolean => areAll && !options.some((option) => option.value === value);
   return (
     <div class="row tokens">
       {values.map((value) => (
         <span class="token" key={value}>
           <span class="cut">{value}</span>
+          {isUnknown(value) && <span class="muted small">not seen</span>}
           <button
             type="button"
             class="token-remove"
@@ -362,6 +371,7 @@ function TokenField({ label, values, options, onValues }: TokenFieldProps) {
         label={label}
         hidesLabel
         takesOthers
+        takesFirst={areAll}
         value=""
         options={left}
         placeholder={values.length === 0 ? 'Choose or type a value' : 'or …'}

@@ -30,8 +30,19 @@ const SAVED = 'saved';
 /** The id of the saved question that is open, however it was changed since; null where none is. */
 export const savedQueryId = (): string | null => currentLocation.value.query.get(SAVED);
 
-export function setSavedQueryId(id: string): void {
-  setQuery({ [SAVED]: id });
+/** Says that a question is the saved one as it is now. */
+export function openSaved(saved: SavedQuestion): void {
+  setQuery({ [SAVED]: saved.id, [PARAMETER]: JSON.stringify(askedBy(saved)) });
+}
+
+/** Whether the question of the address is another one than the saved one that is open. */
+export const isChangedFrom = (saved: SavedQuestion): boolean =>
+  currentLocation.value.query.get(PARAMETER) !== JSON.stringify(askedBy(saved));
+
+/** What a saved question asks, without its time: the page's period takes the place of that. */
+function askedBy({ question }: SavedQuestion): object {
+  const { from: _from, to: _to, fresh: _fresh, ...asked } = question;
+  return asked;
 }
 
 /** The query of an address that asks a question, of a saved one with its id. */
@@ -64,10 +75,9 @@ const PAGES: Readonly<Record<QuestionKind, string | null>> = {
 };
 
 /** The page of a saved question; null where its kind has none. The page's period takes the place of its own time. */
-export function questionAddress(siteId: string, { id, query, question }: SavedQuestion): string | null {
+export function questionAddress(siteId: string, saved: SavedQuestion): string | null {
   // A newer service may have kinds that are not among these.
-  const page = PAGES[query] ?? null;
+  const page = PAGES[saved.query] ?? null;
   if (page === null) return null;
-  const { from: _from, to: _to, fresh: _fresh, ...asked } = question;
-  return addressOf(`/sites/${encodeURIComponent(siteId)}/${page}`, queryAsking(asked, id));
+  return addressOf(`/sites/${encodeURIComponent(siteId)}/${page}`, queryAsking(askedBy(saved), saved.id));
 }

@@ -14,8 +14,9 @@ import { Dialog, toast } from '../ui/dialog.tsx';
 import { ActionForm, problemOf, SelectField, TextField } from '../ui/form_fields.tsx';
 import { eventAddress, personAddress } from '../ui/identifiers.tsx';
 import { FailureNote, Panel, Shown } from '../ui/panel.tsx';
+import { Menu } from '../ui/period_picker.tsx';
 import { finished } from './conditions.ts';
-import { savedQueryId, setSavedQueryId } from './query_address.ts';
+import { isChangedFrom, openSaved, savedQueryId } from './query_address.ts';
 import {
   type Board,
   boardsPath,
@@ -80,8 +81,8 @@ interface QuestionPageProps<Name extends keyof Questions> {
   /** What the question is written in; `failure` says what is wrong with it. */
   fields: (failure: ApiError | null) => VNode;
   lines?: number;
-  /** The answer as people read it in a spreadsheet, where it is not what the service writes. */
-  table?: (answered: Answered<Name>) => AnswerTable;
+  /** The answer as people read it in a spreadsheet. */
+  table: (answered: Answered<Name>) => AnswerTable;
   /** `onPart` opens the list of who is in a part of the answer; undefined where single persons may not be asked for. */
   children: (answered: Answered<Name>, onPart: ((part: ListedPart) => void) | undefined) => VNode;
 }
@@ -105,7 +106,7 @@ export function QuestionPage<Name extends keyof Questions>(props: QuestionPagePr
               name={name}
               query={answered?.query ?? null}
               asOf={answered?.answer.as_of ?? null}
-              table={table === undefined || answered === null ? null : () => table(answered)}
+              table={answered === null ? null : () => table(answered)}
             />
           }
         >
@@ -125,45 +126,95 @@ interface QuestionActionsProps<Name extends keyof Questions> {
   /** As it was asked; null until something was answered. */
   query: Questions[Name]['query'] | null;
   asOf: number | null;
-  /** The answer as people read it in a spreadsheet; null: CSV is what the service writes. */
+  /** The answer as people read it in a spreadsheet. */
   table: (() => AnswerTable) | null;
 }
 
-function Opened({ siteId, id }: { siteId: string; id: string }) {
-  const asked = useGet<SavedQuestion>(questionsPath(siteId, id));
-  return asked.value === null ? null : <span class="muted small">Saved query “{asked.value.name}”</span>;
+/** What is done with a saved question; `save` also with one that is none yet. */
+type SaveMode = 'save' | 'rename' | 'duplicate' | 'board';
+
+interface OpenedProps {
+  siteId: string;
+  saved: SavedQuestion;
+  onMode(mode: SaveMode): void;
+}
+
+/** Which saved question is open, and what can be done with it. */
+function Opened({ siteId, saved, onMode }: OpenedProps) {
+  const isChanged = isChangedFrom(saved);
+  const items: readonly { label: string; act(): void }[] = [
+    { label: 'Rename', act: () => onMode('rename') },
+    { label: 'Duplicate', act: () => onMode('duplicate') },
+    { label: 'Add to a board', act: () => onMode('board') },
+    ...(isChanged ? [{ label: 'Discard changes', act: () => openSaved(saved) }] : []),
+  ];
+  const name = `Saved query “${saved.name}”`;
+  const said = <span class="muted small">{isChanged ? `${name}, changed` : name}</span>;
+  if (!mayAt('saved.change', siteId)) return said;
+  return (
+    <>
+      {said}
+      <Menu label="Manage" name={`Manage ${saved.name}`}>
+        {(close) => (
+          <ul class="menu-list">
+            {items.map(({ label, act }) => (
+              <li key={label}>
+                <button
+                  type="button"
+                  class="menu-item"
+                  onClick={() => {
+                    close();
+                    act();
+                  }}
+                >
+                  {label}
+                </button>
+              </li>
+            ))}
+          </ul>
+        )}
+      </Menu>
+    </>
+  );
 }
 
 function QuestionActions<Name extends keyof Questions>(props: QuestionActionsProps<Name>) {
   const { siteId, name, query, asOf, table } = props;
-  const [saves, setSaves] = useState(false);
+  const [mode, setMode] = useState<SaveMode | null>(null);
   const savedId = savedQueryId();
-  const download = async (format: 'csv' | 'parquet'): Promise<void> => {
+  const read = useGet<SavedQuestion>(savedId === null ? null : questionsPath(siteId, savedId));
+  const opened = read.value?.id === savedId && read.value?.query === name ? read.value : null;
+  const download = async (): Promise<void> => {
     if (query === null) return;
-    if (format === 'csv' && table !== null) return saveCsv(name, table());
-    const answer = await askFile(siteId, name, query, format);
-    if (answer.ok) saveFile(answer.value, `${name}.${format}`);
+    const answer = await askFile(siteId, name, query, 'parquet');
+    if (answer.ok) saveFile(answer.value, `${name}.parquet`);
     else toast(sentenceOf(answer.failure), 'bad');
   };
   return (
     <>
-      {savedId !== null && <Opened key={`${savedId} ${saves}`} siteId={siteId} id={savedId} />}
+      {opened !== null && <Opened siteId={siteId} saved={opened} onMode={setMode} />}
       {asOf !== null && <span class="muted small">As of {timeOfDay(asOf)}</span>}
-      {(['csv', 'parquet'] as const).map((format) => (
-        <Button
-          key={format}
-          kind="small quiet"
-          icon="download"
-          label={format === 'csv' ? 'CSV' : 'Parquet'}
-          disabled={query === null}
-          onClick={() => download(format)}
-        />
-      ))}
+      <Button
+        kind="small quiet"
+        icon="download"
+        label="CSV"
+        disabled={table === null}
+        onClick={() => table !== null && saveCsv(name, table())}
+      />
+      <Button kind="small quiet" icon="download" label="Parquet" disabled={query === null} onClick={download} />
       {mayAt('saved.change', siteId) && (
-        <Button kind="small" label="Save" disabled={query === null} onClick={() => setSaves(true)} />
+        <Button kind="small" label="Save" disabled={query === null} onClick={() => setMode('save')} />
       )}
-      {saves && query !== null && (
-        <SaveDialog siteId={siteId} query={name} question={query} onClose={() => setSaves(false)} />
+      {mode !== null && query !== null && (
+        <SaveDialog
+          siteId={siteId}
+          query={name}
+          question={query}
+          opened={opened}
+          mode={mode}
+          onSaved={read.again}
+          onClose={() => setMode(null)}
+        />
       )}
     </>
   );
@@ -173,9 +224,19 @@ interface SaveDialogProps {
   siteId: string;
   query: keyof Questions;
   question: object;
+  /** The saved question that is open. */
+  opened: SavedQuestion | null;
+  mode: SaveMode;
+  onSaved(): void;
   onClose(): void;
 }
 
+const TITLES: Readonly<Record<SaveMode, string>> = {
+  save: 'Save query',
+  rename: 'Rename query',
+  duplicate: 'Duplicate query',
+  board: 'Add to a board',
+};
 const OVER = 'over';
 const NEW = 'new';
 const NO_BOARD = '';
@@ -183,47 +244,57 @@ const NO_BOARD = '';
 const NEW_BOARD = ' new';
 
 /** Saves a question under a name, over the saved one that is open or as a new one, and puts it on a board where one is chosen. */
-function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps) {
+function SaveDialog({ siteId, query, question, opened, mode, onSaved, onClose }: SaveDialogProps) {
   const [typed, setName] = useState<string | null>(null);
-  const [how, setHow] = useState<string>(OVER);
-  const [board, setBoard] = useState(NO_BOARD);
+  const [how, setHow] = useState<string>(mode === 'duplicate' ? NEW : OVER);
+  const [board, setBoard] = useState(mode === 'board' ? NEW_BOARD : NO_BOARD);
   const [boardName, setBoardName] = useState('');
   /** What was saved already, where a board did not take it: saved again it would be there twice. */
-  const [made, setMade] = useState<SavedQuestion | null>(null);
+  const [made, setMade] = useState<SavedQuestion | null>(mode === 'board' ? opened : null);
   const boards = useList<Board>(boardsPath(siteId));
   const known = useList<SavedQuestion>(questionsPath(siteId));
   const items = known.value?.items ?? [];
-  const opened = items.find((one) => one.id === savedQueryId() && one.query === query);
-  const over = how === OVER ? opened : undefined;
-  const name = typed ?? over?.name ?? '';
+  const over = how === OVER && opened !== null ? opened : undefined;
+  const copied = opened === null ? '' : `Copy of ${opened.name}`;
+  const name = typed ?? over?.name ?? copied;
   const isNameTaken = items.some((one) => one.id !== over?.id && one.name === name.trim());
+  const there = made ?? over;
+  const isOn = ({ questions }: Board): boolean => there !== undefined && questions.includes(there.id);
   const save = async (): Promise<ApiResult<unknown>> => {
     // Where the site gets another calendar, what was asked by its own has that one too.
     const { time_zone: _zone, week_start: _start, ...ofSite } = question as Partial<ReturnType<typeof queryCalendar>>;
-    const saved = { name: name.trim(), query, question: ofSite };
+    const asked = mode === 'rename' && over !== undefined ? over.question : ofSite;
+    const saved = { name: name.trim(), query, question: asked };
     let kept = made;
     if (kept === null) {
       const answer = await (over === undefined ? saveQuestion(siteId, saved) : replaceQuestion(siteId, over, saved));
       if (!answer.ok) return answer;
       kept = answer.value;
+      if (mode !== 'rename') openSaved(kept);
     }
-    setSavedQueryId(kept.id);
     if (board === NO_BOARD) return { ok: true, value: kept, version: null };
     setMade(kept);
     return putOnBoard(siteId, kept.id, board === NEW_BOARD ? { name: boardName.trim() } : { board });
   };
-  const onSaved = (): void => {
-    toast(`Saved “${name.trim()}”`);
+  const done = (): void => {
+    toast(mode === 'board' ? `Added “${made?.name}” to a board` : `Saved “${name.trim()}”`);
+    onSaved();
     onClose();
   };
   const isReady = known.value !== null && name.trim() !== '' && (board !== NEW_BOARD || boardName.trim() !== '');
   return (
-    <Dialog title="Save query" isChanged={`${typed ?? ''}${boardName}`.trim() !== ''} onClose={onClose}>
-      <ActionForm action="Save" isReady={isReady} run={save} onDone={onSaved} onClose={onClose}>
+    <Dialog title={TITLES[mode]} isChanged={`${typed ?? ''}${boardName}`.trim() !== ''} onClose={onClose}>
+      <ActionForm
+        action={mode === 'board' ? 'Add' : 'Save'}
+        isReady={isReady}
+        run={save}
+        onDone={done}
+        onClose={onClose}
+      >
         {(failure) => (
           <>
             <FailureNote failure={known.failure} again={known.again} />
-            {made === null && opened !== undefined && (
+            {made === null && opened !== null && mode === 'save' && (
               <SelectField
                 label="Save"
                 value={how}
@@ -234,7 +305,7 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps) {
                 ]}
               />
             )}
-            {made === null ? (
+            {made === null && (
               <TextField
                 label="Name"
                 value={name}
@@ -243,19 +314,22 @@ function SaveDialog({ siteId, query, question, onClose }: SaveDialogProps) {
                 problem={problemOf(failure, 'name')}
                 {...(isNameTaken && { hint: 'Another saved query has this name.' })}
               />
-            ) : (
-              <p>“{made.name}” is saved, but not on a board yet.</p>
             )}
-            <SelectField
-              label="Board"
-              value={board}
-              onValue={setBoard}
-              options={[
-                { value: NO_BOARD, label: 'No board' },
-                ...(boards.value?.items ?? []).map(({ id, name: title }) => ({ value: id, label: title })),
-                { value: NEW_BOARD, label: 'New board' },
-              ]}
-            />
+            {made !== null && mode !== 'board' && <p>“{made.name}” is saved, but not on a board yet.</p>}
+            {mode !== 'rename' && (
+              <SelectField
+                label="Board"
+                value={board}
+                onValue={setBoard}
+                options={[
+                  ...(mode === 'board' ? [] : [{ value: NO_BOARD, label: 'No board' }]),
+                  ...(boards.value?.items ?? [])
+                    .filter((one) => !isOn(one))
+                    .map(({ id, name: title }) => ({ value: id, label: title })),
+                  { value: NEW_BOARD, label: 'New board' },
+                ]}
+              />
+            )}
             {board === NEW_BOARD && <TextField label="Board name" value={boardName} onValue={setBoardName} required />}
           </>
         )}

@@ -18,17 +18,20 @@ interface SiteNames {
   events: readonly Offered[];
   /** Its columns and properties, by `fieldKey`. */
   fields: readonly Offered[];
+  /** Reads its cohorts anew. */
+  again(): void;
 }
 
 const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
 const NAMES_MS = 30 * DAY_MS;
 const NAMES_MAX = 500;
-const VALUES_MAX = 100;
+/** So many values are offered; of a field that has fewer they are all. */
+export const VALUES_MAX = 100;
 /** Properties are those of the newest so many events. */
 const LOOKED_MAX = 300;
 
-const EMPTY: SiteNames = { siteId: '', events: [], fields: [] };
+const EMPTY: SiteNames = { siteId: '', events: [], fields: [], again: () => undefined };
 
 export const SiteNamesContext = createContext<SiteNames>(EMPTY);
 
@@ -38,6 +41,23 @@ export const useNames = (): SiteNames => useContext(SiteNamesContext);
 function namesRange(nowMs: number): { from: number; to: number } {
   const to = Math.ceil(nowMs / HOUR_MS) * HOUR_MS;
   return { from: to - NAMES_MS, to };
+}
+
+/** What is said of the name of an event that is not among those of a site; undefined where it is, or where not all are known. */
+export function eventWarning({ events }: SiteNames, name: string): string | undefined {
+  const isKnown = name === '' || events.length === 0 || events.length >= NAMES_MAX;
+  return isKnown || events.some(({ value }) => value === name) ? undefined : 'No such event in the last 30 days';
+}
+
+/** The same of a property, of which the newest events alone tell. */
+export function fieldWarning({ fields }: SiteNames, field: conditions.FilteredField): string | undefined {
+  if (!('property' in field) || 'each' in field || field.property.length === 0) return undefined;
+  const path = JSON.stringify(field.property);
+  const known = fields.map(({ value }) => conditions.fieldNamed(value));
+  const properties = known.flatMap((one) => ('property' in one ? JSON.stringify(one.property) : []));
+  // Some properties are offered as the column that has them.
+  const isKnown = properties.includes(path) || known.some((one) => 'column' in one && one.column === field.property[0]);
+  return properties.length === 0 || isKnown ? undefined : 'Not in the newest events';
 }
 
 /** Finds out the names of a site. What cannot be found out is not offered, and can be typed. */
@@ -78,8 +98,8 @@ export function useSiteNames(siteId: string): SiteNames {
       .map(({ id, name }) => ({ ...offered({ cohort: id }, 'Cohorts'), label: name }));
     const others = [...ofCohorts, ...ofPersons];
     const fields = [...visits, ...offer('Event fields', columns), ...offer('Properties', properties), ...others];
-    return { siteId, events, fields };
-  }, [siteId, counted.value, newest.value, cohorts.value, mayNamePersons]);
+    return { siteId, events, fields, again: cohorts.again };
+  }, [siteId, counted.value, newest.value, cohorts.value, cohorts.again, mayNamePersons]);
 }
 
 const NOTHING: ApiResult<Listing> = { ok: true, value: { events: [] }, version: null };
@@ -110,5 +130,6 @@ export function useFieldValues(
     );
     return answer.ok ? { ...answer, value: answer.value.values.map(({ value }) => value) } : answer;
   });
-  return useMemo(() => (asked.value ?? []).filter((value) => value !== '').map((value) => ({ value })), [asked.value]);
+  const known = asked.isOld ? null : asked.value;
+  return useMemo(() => (known ?? []).filter((value) => value !== '').map((value) => ({ value })), [known]);
 }

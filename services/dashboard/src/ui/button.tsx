@@ -23,6 +23,7 @@ const PATHS = {
   menu: 'M4 7h16M4 12h16M4 17h16',
   bell: 'M6 16V11a6 6 0 0 1 12 0v5l2 2H4zM10 21h4',
   close: 'M6 6l12 12M18 6L6 18',
+  wide: 'M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5',
   plus: 'M12 5v14M5 12h14',
   up: 'M6 15l6-6 6 6',
   grip: 'M9 6h.01M9 12h.01M9 18h.01M15 6h.01M15 12h.01M15 18h.01',

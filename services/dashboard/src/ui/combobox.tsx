@@ -18,10 +18,10 @@ interface ComboboxProps {
   onValue(value: string): void;
   /** Whether a text that is no option may be given as well. */
   takesOthers?: boolean;
-  /** Whether Enter takes the first of the options found, not the text as it is typed. */
+  /** Whether a typed text takes the first of the options found; the text itself, where it may be given, is the last of them. */
   takesFirst?: boolean;
-  /** What is said below of a value that is no option. */
-  unknown?: string | undefined;
+  /** What is said below of the value. */
+  warning?: string | undefined;
   placeholder?: string;
   hidesLabel?: boolean;
 }
@@ -33,15 +33,20 @@ const OF_GROUP_MAX = 30;
 /** A text field that offers values (ARIA's combobox with a list): arrows choose, Enter takes, Escape closes. */
 export function Combobox(props: ComboboxProps) {
   const { label, value, options, onValue, takesOthers = false, takesFirst = false, hidesLabel = false } = props;
-  const { placeholder, unknown } = props;
+  const { placeholder, warning } = props;
   const id = useId();
   const labelOf = (one: string): string => options.find((option) => option.value === one)?.label ?? one;
   const [text, setText] = useState<string | null>(null);
   const [active, setActive] = useState(-1);
   const isOpen = text !== null;
   const isTyped = text !== null && text.trim() !== '' && text !== labelOf(value);
-  const found = isOpen ? few(matching(options, isTyped ? text : '')) : [];
-  const isUnknown = value !== '' && !options.some((option) => option.value === value);
+  const matches = isOpen ? few(matching(options, isTyped ? text : '')) : [];
+  const typed = text ?? '';
+  const first = takesFirst && isTyped ? firstFor(matches, typed) : undefined;
+  const isOther = first !== undefined && takesOthers && !isNamed(first, typed);
+  const found = isOther ? [...matches, asTyped(typed)] : matches;
+  /** The option that Enter takes. */
+  const marked = active === -1 && first !== undefined ? found.indexOf(first) : active;
 
   const close = (): void => {
     setText(null);
@@ -52,15 +57,15 @@ export function Combobox(props: ComboboxProps) {
     close();
   };
   const leave = (): void => {
-    if (text !== null && takesOthers && text !== labelOf(value)) onValue(text);
+    if (text !== null && takesOthers && text !== labelOf(value)) onValue(first?.value ?? text);
     close();
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const option = found[active] ?? (takesFirst && isTyped ? firstFor(found, text) : undefined);
+    const option = found[marked];
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       event.preventDefault();
       if (!isOpen) setText(labelOf(value));
-      else setActive(beside(active, event.key === 'ArrowDown' ? 1 : -1, found.length));
+      else setActive(beside(marked, event.key === 'ArrowDown' ? 1 : -1, found.length));
     } else if (event.key === 'Enter' && isOpen) {
       event.preventDefault();
       if (option !== undefined) take(option.value);
@@ -85,8 +90,8 @@ export function Combobox(props: ComboboxProps) {
         aria-expanded={isOpen}
         aria-controls={`${id}l`}
         aria-autocomplete="list"
-        {...(active >= 0 && { 'aria-activedescendant': `${id}o${active}` })}
-        {...(unknown !== undefined && isUnknown && { 'aria-describedby': `${id}u` })}
+        {...(marked >= 0 && { 'aria-activedescendant': `${id}o${marked}` })}
+        {...(warning !== undefined && { 'aria-describedby': `${id}u` })}
         {...(placeholder !== undefined && { placeholder })}
         value={text ?? labelOf(value)}
         onInput={(event) => {
@@ -99,15 +104,15 @@ export function Combobox(props: ComboboxProps) {
         onKeyDown={onKeyDown}
       />
       <Icon name="down" />
-      <Options id={id} label={label} found={found} active={active} isOpen={isOpen} onTake={take} />
+      <Options id={id} label={label} found={found} active={marked} isOpen={isOpen} onTake={take} />
       {isTyped && found.length === 0 && (
         <div class="combobox-list muted small" role="status">
           No matches.{takesOthers && ` Press Enter to use “${text.trim()}”.`}
         </div>
       )}
-      {unknown !== undefined && isUnknown && !isOpen && (
-        <p id={`${id}u`} class="small combobox-unknown">
-          {unknown}
+      {warning !== undefined && !isOpen && (
+        <p id={`${id}u`} class="small combobox-warning">
+          {warning}
         </p>
       )}
     </div>
@@ -215,13 +220,17 @@ function groupsOf(choices: readonly Choice[]): Group[] {
   return groups;
 }
 
-/** The option that a typed text stands for: the one of just that name, else the first. */
+const isNamed = ({ value, label = value }: Choice, text: string): boolean =>
+  [label, value].some((name) => name.toLowerCase() === text.trim().toLowerCase());
+
+/** The option that a typed text stands for: the one of just that name, else the first that begins so, else the first. */
 function firstFor(found: readonly Choice[], text: string): Choice | undefined {
-  const wanted = text.trim().toLowerCase();
-  const isNamed = ({ value, label = value }: Choice): boolean =>
-    [label, value].some((name) => name.toLowerCase() === wanted);
-  return found.find(isNamed) ?? found[0];
+  const begins = ({ value, label = value }: Choice): boolean =>
+    label.toLowerCase().startsWith(text.trim().toLowerCase());
+  return found.find((choice) => isNamed(choice, text)) ?? found.find(begins) ?? found[0];
 }
+
+const asTyped = (text: string): Choice => ({ value: text.trim(), label: `Use “${text.trim()}”` });
 
 const few = (choices: readonly Choice[]): Choice[] =>
   groupsOf(choices).flatMap((group) => group.choices.slice(0, group.name === undefined ? SHOWN_MAX : OF_GROUP_MAX));

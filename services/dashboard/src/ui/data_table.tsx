@@ -1,8 +1,8 @@
 import type { ComponentChildren, RefObject } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { type AnswerTable, csvOf } from '#pipelines/analytics/answer_table.ts';
+import { type AnswerTable, type Cell, csvOf } from '#pipelines/analytics/answer_table.ts';
 import type { Asked } from '../api/use_answer.ts';
-import { ago, dateTime, number } from '../format.ts';
+import { ago, dateTime, number, sortableTime, zonedTitle } from '../format.ts';
 import { Button, type ButtonKind } from './button.tsx';
 import { Empty, Shown, StateBadge, type StateLook } from './panel.tsx';
 
@@ -13,6 +13,8 @@ export interface Column<Row> {
   cell?: (row: Row) => ComponentChildren;
   /** What the column is sorted by and what stands in CSV. Without it the column is neither sorted nor saved. */
   value?: (row: Row) => string | number | null;
+  /** What CSV has in place of them, where a spreadsheet reads something else: a date for milliseconds. */
+  csv?: { title(): string; value(row: Row): Cell };
   /** Numbers stand at the end, so that their digits are below each other. */
   align?: 'start' | 'end';
   /** Least width in pixels. Where every column has one, columns keep their widths whatever the rows hold. */
@@ -21,8 +23,17 @@ export interface Column<Row> {
   isExtra?: boolean;
 }
 
+/** Moments as a spreadsheet reads them. */
+const inCsv = <Row,>(title: string, value: (row: Row) => number | null): NonNullable<Column<Row>['csv']> => ({
+  title: () => zonedTitle(title),
+  value(row) {
+    const ms = value(row);
+    return ms === null ? null : sortableTime(ms);
+  },
+});
+
 export const timeColumn = <Row,>(id: string, title: string, value: (row: Row) => number): Column<Row> => ({
-  ...{ id, title, value },
+  ...{ id, title, value, csv: inCsv(title, value) },
   cell: (row) => dateTime(value(row)),
 });
 
@@ -33,7 +44,7 @@ export const agoColumn = <Row,>(
   value: (row: Row) => number | null,
   unknown = '–',
 ): Column<Row> => ({
-  ...{ id, title, value },
+  ...{ id, title, value, csv: inCsv(title, value) },
   cell(row) {
     const ms = value(row);
     return ms === null ? unknown : <span title={dateTime(ms)}>{ago(ms, Date.now())}</span>;
@@ -312,14 +323,17 @@ function sortedRows<Row>(
 function tableOf<Row>(columns: readonly Column<Row>[], rows: readonly Row[]) {
   const saved = columns.filter(({ value }) => value !== undefined);
   return {
-    columns: saved.map(({ title }) => title),
-    rows: rows.map((row) => saved.map(({ value }) => value?.(row) ?? null)),
+    columns: saved.map(({ title, csv }) => csv?.title() ?? title),
+    rows: rows.map((row) => saved.map(({ value, csv }) => (csv?.value ?? value)?.(row) ?? null)),
   };
 }
 
+/** Without it Excel takes UTF-8 for the code page of its country. */
+const BYTE_ORDER_MARK = '\uFEFF';
+
 /** Saves a table as a file of CSV, whose name has no ending yet. */
 export const saveCsv = (name: string, table: AnswerTable): void =>
-  saveFile(new Blob([csvOf(table)], { type: 'text/csv' }), `${name}.csv`);
+  saveFile(new Blob([BYTE_ORDER_MARK, csvOf(table)], { type: 'text/csv' }), `${name}.csv`);
 
 export function saveFile(content: Blob, name: string): void {
   const url = URL.createObjectURL(content);

@@ -1,9 +1,23 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { PRESETS, readPeriod } from '../period.ts';
+import { poll } from '../api/use_answer.ts';
+import { type Period, PRESETS, readPeriod } from '../period.ts';
 import { currentLocation, setQuery } from '../router.ts';
 import { Button, Icon } from './button.tsx';
 import { submitHandler, TextField } from './form_fields.tsx';
+
+/**
+ * The period of the address, which ends now. A page that stays open reads it anew every so often, so that what it asks again is
+ * of the time since; null: only when it is drawn.
+ */
+export function usePeriod(everyMs: number | null): Period {
+  const [, setRound] = useState(0);
+  useEffect(
+    () => (everyMs === null ? undefined : poll(async () => setRound((before) => before + 1), everyMs)),
+    [everyMs],
+  );
+  return readPeriod(currentLocation.value.query, Date.now());
+}
 
 export function PeriodPicker() {
   const { query } = currentLocation.value;

@@ -18,10 +18,11 @@ export function withTraffic(
   api: StubApi,
   names: readonly string[] = ['https://shop.example/', 'https://shop.example/a'],
   currencies: readonly string[] = ['EUR', 'USD'],
+  moreCurrencies = 0,
 ): StubApi {
   return api
     .on('POST', /\/trends$/, (body) => trends(body as Asked))
-    .on('POST', /\/revenue$/, (body) => revenue(body as Asked, currencies))
+    .on('POST', /\/revenue$/, (body) => revenue(body as Asked, currencies, moreCurrencies))
     .on('POST', /\/top$/, (body) => top(body as Asked, names))
     .on('POST', /\/visits$/, (body) => visits(body as Asked));
 }
@@ -57,7 +58,7 @@ function figures(from: number, persons: number): Record<'from' | 'events' | 'per
 }
 
 /** A tenth is paid back, a fifth comes of renewals, and some orders come again. */
-function revenue(asked: Asked, currencies: readonly string[]): object {
+function revenue(asked: Asked, currencies: readonly string[], more_currencies: number): object {
   const starts = startsOf(asked);
   const payments = (orders: number): object => ({
     ...{ orders, persons: orders, gross: orders * 42.5, refunded: 1, refunds: orders * 4.25, net: orders * 38.25 },
@@ -74,7 +75,7 @@ function revenue(asked: Asked, currencies: readonly string[]): object {
       ...{ currency, digits: 2, breakdown: [], other: null },
       ...{ ...period(30 / (1 + 2 * at)), before: period(27 / (1 + 2 * at)) },
     })),
-    ...{ more_currencies: 0, repeated_orders: 12, repeats: 17, differing_orders: 1, repeated: [] },
+    ...{ more_currencies, repeated_orders: 12, repeats: 17, differing_orders: 1, repeated: [] },
     ...{ without_amount: 0, refunds_without_order: 0, refunds_without_amount: 0, refunds_cut: 0, as_of: asked.to },
   };
 }

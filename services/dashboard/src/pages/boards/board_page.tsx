@@ -1,12 +1,12 @@
 import type { ComponentType } from 'preact';
 import { useState } from 'preact/hooks';
-import { type AnswerTable, answerTable, type Cell } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
 import { type ApiResult, queryPath, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { ConflictDialog, useSave } from '../../editing/editing.tsx';
+import { idOf } from '../../format.ts';
 import type { PageProps } from '../../page_list.ts';
-import { type Period, readPeriod } from '../../period.ts';
+import type { Period } from '../../period.ts';
 import { questionAddress } from '../../questions/query_address.ts';
 import { ActorDialog, type AnswerViewProps, type ListedPart } from '../../questions/question_result.tsx';
 import {
@@ -17,17 +17,20 @@ import {
   replaceBoard,
   type SavedQuestion,
 } from '../../questions/saved.ts';
-import { currentLocation } from '../../router.ts';
 import { mayAt } from '../../session.ts';
-import { IconButton } from '../../ui/button.tsx';
-import { type Column, DataTable } from '../../ui/data_table.tsx';
+import { Button, IconButton } from '../../ui/button.tsx';
+import { type Column, DataTable, saveCsv } from '../../ui/data_table.tsx';
 import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
+import { usePeriod } from '../../ui/period_picker.tsx';
 import { FunnelView } from '../funnels/funnel_view.tsx';
 import { PathsView } from '../paths/paths_view.tsx';
 import { RetentionView } from '../retention/retention_view.tsx';
 import { TrendsView } from '../trends/trends_view.tsx';
+import { BoardHead, wallEveryMs } from './board_head.tsx';
+import { savedTable } from './saved_table.ts';
 
 interface BoardContent {
+  readMs: number;
   board: Board;
   questions: SavedQuestion[];
 }
@@ -39,13 +42,14 @@ async function readContent(siteId: string, id: string, signal: AbortSignal): Pro
   if (!known.ok) return known;
   const byId = new Map(known.value.map((one) => [one.id, one]));
   const questions = board.value.questions.flatMap((one) => byId.get(one) ?? []);
-  return { ok: true, value: { board: board.value, questions }, version: board.version };
+  return { ok: true, value: { readMs: Date.now(), board: board.value, questions }, version: board.version };
 }
 
 export default function BoardPage({ params }: PageProps) {
   const [siteId, id] = [params['site'] ?? '', params['board'] ?? ''];
-  const period = readPeriod(currentLocation.value.query, Date.now());
-  const asked = useQuery(`${siteId} ${id}`, (signal) => readContent(siteId, id, signal));
+  const everyMs = wallEveryMs();
+  const period = usePeriod(everyMs);
+  const asked = useQuery(`${siteId} ${id}`, (signal) => readContent(siteId, id, signal), everyMs);
   const [part, setPart] = useState<ListedPart | null>(null);
   const saving = useSave();
   const arrange = (board: Board, question: string, to: number | null): void =>
@@ -62,9 +66,9 @@ export default function BoardPage({ params }: PageProps) {
       <FailureNote failure={saving.failure} />
       <ConflictDialog saving={saving} what="this board" />
       <Shown asked={asked} lines={8}>
-        {({ board, questions }) => (
-          <div class="stack">
-            <p class="strong">{board.name}</p>
+        {({ readMs, board, questions }) => (
+          <div class="stack board">
+            <BoardHead name={board.name} period={period} readMs={readMs} />
             {questions.length === 0 && (
               <Empty title="This board is empty">Save a query on another page and add it to this board.</Empty>
             )}
@@ -74,6 +78,7 @@ export default function BoardPage({ params }: PageProps) {
                 siteId={siteId}
                 saved={saved}
                 period={period}
+                everyMs={everyMs}
                 onPart={setPart}
                 at={at}
                 onPlace={mayAt('saved.change', siteId) ? (to) => arrange(board, saved.id, to) : null}
@@ -98,26 +103,40 @@ interface QuestionPanelProps {
   siteId: string;
   saved: SavedQuestion;
   period: Period;
+  everyMs: number | null;
   onPart(part: ListedPart): void;
   at: number;
   /** Puts it at another place, or with null takes it off the board; null: the person may not. */
   onPlace: ((to: number | null) => void) | null;
 }
 
-function QuestionPanel({ siteId, saved, period, onPart, at, onPlace }: QuestionPanelProps) {
+function QuestionPanel({ siteId, saved, period, everyMs, onPart, at, onPlace }: QuestionPanelProps) {
   const { from, to, lastDay } = period;
   const key = `${siteId} ${saved.id} ${saved.version} ${from} ${lastDay}`;
-  const asked = useQuery(key, async (signal) => {
+  const asking = async (signal: AbortSignal) => {
     const path = queryPath(siteId, 'questions', saved.id);
     const answer = await request<object>('GET', path, { query: { from, to }, signal });
     return answer.ok ? { ...answer, value: { answer: answer.value, query: { ...saved.question, from, to } } } : answer;
-  });
+  };
+  const asked = useQuery(key, asking, everyMs);
   const address = questionAddress(siteId, saved);
+  const saveTable = (): void => {
+    if (asked.value !== null) saveCsv(idOf(saved.name), savedTable(saved.query, asked.value));
+  };
   return (
     <Panel
       title={saved.name}
       actions={
         <>
+          {asked.value !== null && (
+            <Button
+              kind="small quiet"
+              icon="download"
+              label="CSV"
+              aria-label={`CSV of ${saved.name}`}
+              onClick={saveTable}
+            />
+          )}
           {address !== null && (
             <a class="button small" href={address}>
               Open
@@ -181,7 +200,7 @@ interface SavedAnswerProps {
 }
 
 function SavedAnswer({ kind, ...shown }: SavedAnswerProps) {
-  const table = <AnswerRows answer={shown.answer} name={kind} />;
+  const table = <AnswerRows query={shown.query} answer={shown.answer} name={kind} />;
   if (kind === 'sql') {
     return (
       <div class="stack">
@@ -195,9 +214,8 @@ function SavedAnswer({ kind, ...shown }: SavedAnswerProps) {
   return View === null ? table : <View {...shown} />;
 }
 
-/** An answer of any kind as its table: of SQL its own columns, of others those that CSV has. */
-function AnswerRows({ answer, name }: { answer: object; name: string }) {
-  const { columns, rows } = name === 'sql' ? sqlTable(answer) : answerTable(answer);
+function AnswerRows({ query, answer, name }: { query: object; answer: object; name: QuestionKind }) {
+  const { columns, rows } = savedTable(name, { query, answer });
   return (
     <DataTable
       caption="Answer"
@@ -212,16 +230,6 @@ function AnswerRows({ answer, name }: { answer: object; name: string }) {
 interface Row {
   cells: readonly unknown[];
   number: number;
-}
-
-interface SqlAnswer {
-  columns: { name: string }[];
-  rows: Cell[][];
-}
-
-function sqlTable(answer: object): AnswerTable {
-  const { columns, rows } = answer as SqlAnswer;
-  return { columns: columns.map(({ name }) => name), rows };
 }
 
 function plain(cell: unknown): string | number | null {

@@ -77,7 +77,11 @@ export default function CohortsPage({ params }: PageProps) {
             siteId={siteId}
             item={item}
             taken={items.map(({ id }) => id)}
-            onChanged={cohorts.again}
+            onChanged={() => {
+              cohorts.again();
+              // Others may be by this one.
+              names.again();
+            }}
             onListed={sizes.again}
             onClose={() => setQuery({ cohort: null }, 'push')}
           />

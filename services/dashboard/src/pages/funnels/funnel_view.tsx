@@ -1,6 +1,8 @@
+import type { AnswerTable, Cell } from '#pipelines/analytics/answer_table.ts';
 import type { Field } from '#pipelines/analytics/filters.ts';
 import type { FunnelAnswer, FunnelStep } from '#pipelines/analytics/funnels/query.ts';
-import { number, percent, span } from '../../format.ts';
+import { BarActions, ChartActions } from '../../charts/chart_table.tsx';
+import { number, percent, rangeText, span, timeZone } from '../../format.ts';
 import * as conditions from '../../questions/conditions.ts';
 import type { AnswerViewProps } from '../../questions/question_result.tsx';
 import { FigureLink } from '../../ui/button.tsx';
@@ -110,6 +112,30 @@ const stepName = ({ events = [] }: conditions.SelectionDraft): string =>
 
 type FunnelViewProps = AnswerViewProps<'funnel'>;
 
+const TABLE_COLUMNS = [
+  'Step',
+  'Event',
+  'Reached',
+  'Of first step',
+  'Of previous step',
+  'Median seconds from first step',
+];
+
+/** A row for each step, and with a breakdown for each step of each value below all together. */
+export function funnelTable({ query, answer }: FunnelViewProps): AnswerTable {
+  const rowsOf = (steps: readonly FunnelStep[]): Cell[][] =>
+    steps.map(({ reached, of_first, of_previous, time_ms }, at) => [
+      ...[at + 1, stepName(query.steps[at] ?? {}), reached, of_first, of_previous],
+      time_ms === null ? null : time_ms.median / 1_000,
+    ]);
+  if (query.breakdown === undefined) return { columns: TABLE_COLUMNS, rows: rowsOf(answer.steps) };
+  const values = [{ name: 'All', steps: answer.steps }, ...valuesOf(answer)];
+  return {
+    columns: [conditions.fieldLabel(query.breakdown.field), ...TABLE_COLUMNS],
+    rows: values.flatMap(({ name, steps }) => rowsOf(steps).map((cells) => [name, ...cells])),
+  };
+}
+
 export function FunnelView({ query, answer, onPart }: FunnelViewProps) {
   const names = query.steps.map((step) => stepName(step));
   const steps = answer.steps.map((step, at) => ({
@@ -120,6 +146,7 @@ export function FunnelView({ query, answer, onPart }: FunnelViewProps) {
     const title = got === 'reached' ? `Reached step ${at + 1}` : `Dropped before step ${at + 1}`;
     onPart?.({ title: `${title}: ${names[at]}`, of: { funnel: query, step: at + 1, got } });
   };
+  const when = rangeText(query, timeZone());
   if ((steps[0]?.reached ?? 0) === 0) {
     return (
       <Empty title="No one entered this funnel">Choose another first step, fewer filters or a longer period.</Empty>
@@ -128,6 +155,15 @@ export function FunnelView({ query, answer, onPart }: FunnelViewProps) {
   return (
     <div class="stack">
       <FunnelChart steps={steps} onActors={onPart && list} />
+      <p class="row">
+        <ChartActions
+          title="Funnel"
+          when={when}
+          draw={({ barsPicture, savePicture }, title, name) =>
+            savePicture(barsPicture(steps.map((step) => barOf(steps, step))), title, name)
+          }
+        />
+      </p>
       <details>
         <summary>Show as a table</summary>
         <DataTable
@@ -139,7 +175,7 @@ export function FunnelView({ query, answer, onPart }: FunnelViewProps) {
         />
       </details>
       {query.breakdown !== undefined && <Values query={query} answer={answer} names={names} onPart={onPart} />}
-      <Times classes={answer.time_to_convert} />
+      <Times classes={answer.time_to_convert} when={when} counted={COUNTED[query.count_by ?? 'person']} />
     </div>
   );
 }
@@ -149,13 +185,21 @@ type StepRow = FunnelStep & { name: string; at: number; isOptional: boolean };
 
 const shareColumn = (id: string, title: string, of: (step: StepRow) => number | null): Column<StepRow> =>
   numberColumn(id, title, of, percent);
-const timeColumn = (id: string, title: string, of: (step: FunnelStep) => number | undefined): Column<StepRow> =>
-  numberColumn(
+const timeColumn = (id: string, title: string, of: (step: FunnelStep) => number | undefined): Column<StepRow> => ({
+  ...numberColumn(
     id,
     title,
-    (step) => of(step) ?? null,
+    (step: StepRow) => of(step) ?? null,
     (ms) => (ms === null ? '–' : span(ms)),
-  );
+  ),
+  csv: {
+    title: () => `${title} (seconds)`,
+    value(step) {
+      const ms = of(step);
+      return ms === undefined ? null : ms / 1_000;
+    },
+  },
+});
 
 const STEP_COLUMNS: Column<StepRow>[] = [
   { id: 'step', title: 'Step', value: ({ at, name }) => `${at + 1} ${name}` },
@@ -173,14 +217,14 @@ interface ValueRow {
   steps: readonly FunnelStep[];
 }
 
+function valuesOf({ breakdown, other }: FunnelAnswer): ValueRow[] {
+  const rows = breakdown.map(({ value, steps }) => ({ name: value === '' ? '(none)' : value, part: { value }, steps }));
+  if (other === null) return rows;
+  return [...rows, { name: `${number(other.values)} other values`, part: { other: true }, steps: other.steps }];
+}
+
 function Values({ query, answer, names, onPart }: FunnelViewProps & { names: readonly string[] }) {
-  const { breakdown, other } = answer;
-  const rows: ValueRow[] = [
-    ...breakdown.map(({ value, steps }) => ({ name: value === '' ? '(none)' : value, part: { value }, steps })),
-    ...(other === null
-      ? []
-      : [{ name: `${number(other.values)} other values`, part: { other: true } as const, steps: other.steps }]),
-  ];
+  const rows = valuesOf(answer);
   const columns: Column<ValueRow>[] = [
     { id: 'value', title: 'Value', value: ({ name }) => name },
     ...names.map((name, at) =>
@@ -219,27 +263,29 @@ function Values({ query, answer, names, onPart }: FunnelViewProps & { names: rea
   );
 }
 
-function Times({ classes }: { classes: FunnelAnswer['time_to_convert'] }) {
+interface TimesProps {
+  classes: FunnelAnswer['time_to_convert'];
+  when: string;
+  counted: string;
+}
+
+function Times({ classes, when, counted }: TimesProps) {
   const most = Math.max(...classes.map(({ reached }) => reached));
   if (most <= 0) return null;
   const first = classes.findIndex(({ reached }) => reached > 0);
   const last = classes.findLastIndex(({ reached }) => reached > 0);
+  const bars = classes.slice(first, last + 1).map(({ up_to_ms, reached }) => ({
+    name: up_to_ms === null ? `More than ${span(classes.at(-2)?.up_to_ms ?? 0)}` : `Up to ${span(up_to_ms)}`,
+    count: reached,
+  }));
   return (
     <div>
       <h3>Time to convert</h3>
       <Bars
         class="time-classes"
-        bars={classes.slice(first, last + 1).map(({ up_to_ms, reached }) => ({
-          key: String(up_to_ms),
-          name: (
-            <span>
-              {up_to_ms === null ? `More than ${span(classes.at(-2)?.up_to_ms ?? 0)}` : `Up to ${span(up_to_ms)}`}
-            </span>
-          ),
-          share: reached / most,
-          count: reached,
-        }))}
+        bars={bars.map(({ name, count }) => ({ key: name, name: <span>{name}</span>, share: count / most, count }))}
       />
+      <BarActions title="Time to convert" when={when} what="Time" counted={counted} bars={bars} />
     </div>
   );
 }
@@ -250,14 +296,26 @@ interface FunnelChartProps {
   onActors: ((step: number, which: 'reached' | 'dropped') => void) | undefined;
 }
 
-function FunnelChart({ steps, onActors }: FunnelChartProps) {
+const shareOf = (steps: readonly StepRow[], { reached }: StepRow): number => {
   const first = steps[0]?.reached ?? 0;
+  return first === 0 ? 0 : reached / first;
+};
+
+/** A step as a picture has it. */
+function barOf(steps: readonly StepRow[], step: StepRow) {
+  const { at, name, reached, of_previous } = step;
+  const share = shareOf(steps, step);
+  const before = at === 0 ? '' : `, ${percent(of_previous)} of step ${comparedWith(steps, at) + 1}`;
+  return { name: `${at + 1} ${name}`, share, text: `${number(reached)} (${percent(share)})${before}` };
+}
+
+function FunnelChart({ steps, onActors }: FunnelChartProps) {
   return (
     <ol class="funnel" aria-label="Steps">
       {steps.map((step, at) => {
         const previous = comparedWith(steps, at);
         const before = steps[previous]?.reached ?? null;
-        const share = first === 0 ? 0 : step.reached / first;
+        const share = shareOf(steps, step);
         const left = `${number((before ?? 0) - step.reached)} ${step.isOptional ? 'skipped it' : 'dropped'}`;
         return (
           <li key={`${at} ${step.name}`} class="funnel-step">

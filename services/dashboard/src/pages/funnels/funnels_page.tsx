@@ -46,6 +46,7 @@ export default function FunnelsPage({ params }: PageProps) {
           <FunnelOptions draft={draft} failure={failure} onDraft={change} />
         </>
       )}
+      table={funnel.funnelTable}
     >
       {({ query, answer }, onPart) => <FunnelView query={query} answer={answer} onPart={onPart} />}
     </QuestionPage>

@@ -196,6 +196,7 @@ function FilterBar({ siteId, filters }: { siteId: string; filters: live.LiveFilt
         label="Event"
         placeholder="Any event"
         takesOthers
+        takesFirst
         value={typed.event}
         options={options}
         onValue={(event) => apply({ ...typed, event })}

@@ -4,14 +4,26 @@ import type { VisitValue } from '#pipelines/visits/arrival.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { ask, sentenceOf } from '../../api/request.ts';
 import { type Asked, useQuery } from '../../api/use_answer.ts';
+import { BarActions } from '../../charts/chart_table.tsx';
 import { Sparkline, TimeSeries } from '../../charts/time_series.tsx';
-import { change, compact, money, number, timeZone } from '../../format.ts';
+import {
+  capital,
+  change,
+  compact,
+  money,
+  number,
+  rangeText,
+  sortableStart,
+  timeZone,
+  zonedTitle,
+} from '../../format.ts';
 import type { PageProps } from '../../page_list.ts';
-import { type Period, readPeriod } from '../../period.ts';
+import type { Period } from '../../period.ts';
 import { queryAsking } from '../../questions/query_address.ts';
 import { addressOf, currentLocation, setQuery } from '../../router.ts';
 import { sites } from '../../site_list.ts';
 import { Bars, Empty, FailureNote, Loading, Panel, Shown, Tabs } from '../../ui/panel.tsx';
+import { usePeriod } from '../../ui/period_picker.tsx';
 import { AlertsPanel } from './alerts_panel.tsx';
 import * as overview from './overview_questions.ts';
 
@@ -19,7 +31,7 @@ const NOW_EVERY_MS = 10_000;
 
 export default function OverviewPage({ params }: PageProps) {
   const siteId = params['site'] ?? '';
-  const period = readPeriod(currentLocation.value.query, Date.now());
+  const period = usePeriod(overview.EVERY_MS);
   const site = sites.value?.find(({ site_id }) => site_id === siteId);
   return (
     <div class="stack">
@@ -70,8 +82,8 @@ function Counts({ siteId, site, period }: PartProps) {
   );
   const counted = useMemo(() => (counts.value === null ? null : overview.countFigures(counts.value)), [counts.value]);
   const earned = useMemo(
-    () => (revenue.value === null ? null : overview.revenueFigures(revenue.value)),
-    [revenue.value],
+    () => (revenue.value === null ? null : overview.revenueFigures(revenue.value, site?.currency ?? null)),
+    [revenue.value, site?.currency],
   );
   const figures = [...(counted ?? WAITING), ...(earned ?? [NO_REVENUE])];
   const shown = figures.find(({ name }) => name === chosen) ?? figures[0] ?? NO_REVENUE;
@@ -158,6 +170,13 @@ function FigureChart({
       timeZone={timeZone()}
       series={series}
       format={write}
+      table={() => ({
+        columns: [zonedTitle(capital(interval)), ...series.map(({ name }) => name)],
+        rows: starts.map((start, at) => [
+          sortableStart(start, interval, timeZone()),
+          ...series.map(({ values }) => values[at] ?? null),
+        ]),
+      })}
     />
   );
 }
@@ -202,6 +221,7 @@ function Rankings(props: PartProps) {
           what="Page"
           asked={[pages, otherPages]}
           nameOf={overview.pageName}
+          period={props.period}
           empty="No page views in this period"
         />
       </Panel>
@@ -237,7 +257,7 @@ function Visits({ siteId, site, period, visit, what }: PartProps & { visit: Visi
           <Empty title={visit === 'campaign' ? 'No visits with a campaign' : 'No visits in this period'} />
         ) : (
           <div class="stack">
-            <RankedBars what={what} counted="Visits" rows={rows} />
+            <RankedBars what={what} counted="Visits" rows={rows} period={period} />
             {visit === 'campaign' && (
               <p>
                 <a
@@ -271,9 +291,10 @@ interface RankingProps {
   asked: readonly Asked<TopAnswer>[];
   nameOf(value: string): string | null;
   empty: string;
+  period: Period;
 }
 
-function Ranking({ what, asked, nameOf, empty }: RankingProps) {
+function Ranking({ what, asked, nameOf, empty, period }: RankingProps) {
   const answers = asked.flatMap(({ value }) => value ?? []);
   const rows = useMemo(() => overview.ranked(answers, nameOf).slice(0, SHOWN_MAX), [nameOf, ...answers]);
   // Half of the views would make another ranking: whichever answer is not there says why.
@@ -282,13 +303,24 @@ function Ranking({ what, asked, nameOf, empty }: RankingProps) {
   return (
     <Shown asked={first} lines={SHOWN_MAX}>
       {() =>
-        rows.length === 0 ? <Empty title={empty} /> : <RankedBars what={what} counted="Page views" rows={rows} />
+        rows.length === 0 ? (
+          <Empty title={empty} />
+        ) : (
+          <RankedBars what={what} counted="Page views" rows={rows} period={period} />
+        )
       }
     </Shown>
   );
 }
 
-function RankedBars({ what, counted, rows }: { what: string; counted: string; rows: readonly overview.Ranked[] }) {
+interface RankedBarsProps {
+  what: string;
+  counted: string;
+  rows: readonly overview.Ranked[];
+  period: Period;
+}
+
+function RankedBars({ what, counted, rows, period }: RankedBarsProps) {
   const most = rows[0]?.count ?? 1;
   const nameOf = (name: string) => (
     <span class="cut" title={name}>
@@ -302,6 +334,13 @@ function RankedBars({ what, counted, rows }: { what: string; counted: string; ro
         <span>{counted}</span>
       </p>
       <Bars bars={rows.map(({ name, count }) => ({ key: name, name: nameOf(name), share: count / most, count }))} />
+      <BarActions
+        title={`${counted} by ${what.toLowerCase()}`}
+        when={rangeText(period, timeZone())}
+        what={what}
+        counted={counted}
+        bars={rows}
+      />
     </>
   );
 }

@@ -149,23 +149,30 @@ const both = (of: Payments & { renewals: Payments }, name: 'orders' | 'gross' | 
 /**
  * What was left of payments after refunds, by currency; then how many there were. Each order is counted once, however often it was
  * sent. A zero where nothing was paid.
+ *
+ * @param siteCurrency Into which others are converted where there are rates; null: none is.
  */
-export function revenueFigures({ currencies, repeated_orders, repeats }: RevenueAnswer): Figure[] {
+export function revenueFigures(answer: RevenueAnswer, siteCurrency: string | null = null): Figure[] {
+  const { currencies, more_currencies, repeated_orders, repeats } = answer;
   const earned = currencies.map((one): Figure => {
     const [gross, refunds] = (['gross', 'refunds'] as const).map((name) => money(both(one, name), one.currency));
     const renewals = one.renewals.net === 0 ? '' : `, of it ${money(one.renewals.net, one.currency)} by renewals`;
     return {
       ...paymentsFigure([one], one.currency === '' ? 'Revenue without a currency' : `Revenue ${one.currency}`, 'net'),
       currency: one.currency,
-      note: `${gross} paid, ${refunds} paid back${renewals}`,
+      note: `${gross} paid, ${refunds} paid back${renewals}${convertedNote(one.currency, siteCurrency)}`,
     };
   });
   const again =
-    repeats === 0 ? '' : `${number(repeated_orders)} sent again, ${number(repeats)} times: each is counted once`;
-  const orders = { ...paymentsFigure(currencies, 'Orders', 'orders'), note: again };
+    repeats === 0 ? [] : [`${number(repeated_orders)} sent again, ${number(repeats)} times: each is counted once`];
+  const more = more_currencies === 0 ? [] : [`without those of ${number(more_currencies)} more currencies`];
+  const orders = { ...paymentsFigure(currencies, 'Orders', 'orders'), note: [...more, ...again].join('; ') };
   if (earned.length === 0) return [{ ...noFigure('Revenue'), total: 0, before: 0 }, orders];
   return [...earned, orders];
 }
+
+const convertedNote = (currency: string, into: string | null): string =>
+  into === null ? '' : currency === into ? ', other currencies converted' : `, no rate to ${into}`;
 
 /** Payments of several currencies as one figure. */
 function paymentsFigure(currencies: readonly Revenue[], name: string, of: 'orders' | 'net'): Figure {

@@ -11,12 +11,12 @@ import {
 } from '../../questions/filter_fields.tsx';
 import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
-import { useFieldValues, useNames } from '../../questions/site_names.ts';
+import { eventWarning, useFieldValues, useNames } from '../../questions/site_names.ts';
 import { currentLocation } from '../../router.ts';
 import { Combobox } from '../../ui/combobox.tsx';
 import type { DraftProps } from '../../ui/form_fields.tsx';
 import { ANCHORS, type PathsDraft, pathsQuestion, readPaths } from './paths_draft.ts';
-import { PathsView } from './paths_view.tsx';
+import { PathsView, pathsTable } from './paths_view.tsx';
 
 export default function PathsPage({ params }: PageProps) {
   const draft = readPaths(queryFromAddress());
@@ -29,6 +29,7 @@ export default function PathsPage({ params }: PageProps) {
       question={pathsQuestion(draft)}
       title="Paths"
       fields={(failure) => <PathFields draft={draft} failure={failure} onDraft={change} />}
+      table={pathsTable}
     >
       {({ query, answer }, onPart) => (
         <PathsView
@@ -47,7 +48,7 @@ const PATH_TYPES = { session: 'Session', person: 'Person, within …' };
 
 function PathFields({ draft, failure, onDraft }: DraftProps<PathsDraft>) {
   const { anchor, by, windowMs } = draft;
-  const { events } = useNames();
+  const names = useNames();
   const values = useFieldValues(by, undefined);
   const filtered = {
     ...{ what: 'All events', filters: draft.filters },
@@ -65,8 +66,10 @@ function PathFields({ draft, failure, onDraft }: DraftProps<PathsDraft>) {
         <Combobox
           label={by === null ? 'Event' : 'Value'}
           takesOthers
+          takesFirst
+          warning={by === null ? eventWarning(names, anchor?.text ?? '') : undefined}
           value={anchor?.text ?? ''}
-          options={[{ value: '', label: 'Start of the path' }, ...(by === null ? events : values)]}
+          options={[{ value: '', label: 'Start of the path' }, ...(by === null ? names.events : values)]}
           onValue={(text) =>
             onDraft({ ...draft, anchor: text === '' ? null : { kind: anchor?.kind ?? 'starting_at', text } })
           }

@@ -1,7 +1,10 @@
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { PathsAnswer } from '#pipelines/analytics/paths.ts';
-import { number, percent } from '../../format.ts';
+import type { Picture, Shape } from '../../charts/chart_image.ts';
+import { ChartActions } from '../../charts/chart_table.tsx';
+import { number, percent, rangeText, timeZone } from '../../format.ts';
 import type { AnswerViewProps } from '../../questions/question_result.tsx';
 import { FigureLink } from '../../ui/button.tsx';
 import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
@@ -28,6 +31,13 @@ export function PathsView({ query, answer, onFrom, onPart }: PathsViewProps) {
         {number(answer.paths)} {answer.paths === 1 ? 'path' : 'paths'}
       </p>
       <PathsChart layout={layout} all={answer.paths} onFrom={onFrom} onWay={list} />
+      <p class="row">
+        <ChartActions
+          title="Paths"
+          when={rangeText(query, timeZone())}
+          draw={({ savePicture }, title, name) => savePicture(pathsPicture(layout, answer.paths), title, name)}
+        />
+      </p>
       <details open={answer.edges.length <= EDGES_OPEN}>
         <summary>Transitions as a table</summary>
         <DataTable
@@ -41,6 +51,30 @@ export function PathsView({ query, answer, onFrom, onPart }: PathsViewProps) {
       </details>
     </div>
   );
+}
+
+/** Each way from one value to the next a row. */
+export const pathsTable = ({ answer: { edges } }: Pick<PathsViewProps, 'answer'>): AnswerTable => ({
+  columns: ['Step', 'From', 'To', 'Paths'],
+  rows: edges.map(({ place, from, to, paths }) => [place, shown(from), shown(to), paths]),
+});
+
+const NAME_PX = 20;
+
+function pathsPicture({ nodes, links, width, height }: PathLayout, all: number): Picture {
+  const boxes = nodes.flatMap((node): Shape[] => {
+    const { value, x, y, height: tall } = node;
+    const text = { kind: 'text', x: x + 12, width: NODE_PX - 20, height: NAME_PX } as const;
+    const top = y + tall / 2 - NAME_PX;
+    return [
+      { kind: 'box', x, y, width: NODE_PX, height: tall, fill: '--sunken' },
+      { kind: 'box', x, y, width: 3, height: tall, fill: '--accent' },
+      { ...text, y: top, text: shown(value) },
+      { ...text, y: top + NAME_PX, text: nodeText(node, all), colour: '--text-soft' },
+    ];
+  });
+  const bands = links.map((link): Shape => ({ kind: 'path', path: bandOf(link), fill: '--accent', opacity: 0.16 }));
+  return { width, height, shapes: [...bands, ...boxes] };
 }
 
 const EDGES_OPEN = 12;
@@ -146,17 +180,21 @@ const shown = (value: string | null): string => (value === null ? 'Others' : val
 const wayName = (way: readonly (string | null)[]): string => way.map(shown).join(' → ');
 const linkName = ({ from, to, paths }: PathLink): string => `${wayName([from.value, to.value])}: ${number(paths)}`;
 
+/** How many go through it, end there and go on behind the last place. */
+const nodeText = ({ paths, ends, goesOn }: PathNode, all: number): string =>
+  [
+    ...[number(paths), percent(paths / all)],
+    ...(ends > 0 ? [`${number(ends)} end`] : []),
+    ...(goesOn > 0 ? [`${number(goesOn)} continue`] : []),
+  ].join(' · ');
+
 function PathNodeBox({ node, all, choose }: { node: PathNode; all: number; choose: Choose | undefined }) {
-  const { place, value, paths, ends, goesOn, x, y } = node;
+  const { place, value, paths, x, y } = node;
   const style = { '--x': `${x}px`, '--y': `${y}px`, '--height': `${node.height}px`, '--width': `${NODE_PX}px` };
   const text = (
     <>
       <span class="cut path-name">{shown(value)}</span>
-      <span class="muted small">
-        {number(paths)} · {percent(paths / all)}
-        {ends > 0 && ` · ${number(ends)} end`}
-        {goesOn > 0 && ` · ${number(goesOn)} continue`}
-      </span>
+      <span class="muted small">{nodeText(node, all)}</span>
     </>
   );
   if (choose === undefined) {

@@ -1,9 +1,10 @@
 import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_lists.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
+import type { RevenueAnswer } from '#pipelines/analytics/revenue/answer.ts';
+import type { RevenueQuery } from '#pipelines/analytics/revenue/query.ts';
 import type { TopQuery } from '#pipelines/analytics/top.ts';
-import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
-import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
+import { queryCalendar } from '../../format.ts';
 
 const DAY_MS = 86_400_000;
 /** As long as a question may be about. */
@@ -80,7 +81,6 @@ export function lifeRange(nowMs: number): { from: number; to: number } {
 
 type ListedEvent = Listing['events'][number];
 
-const CURRENCIES_MAX = 20;
 const MINUTE_MS = 60_000;
 const LOOKED_MAX = 1_000;
 
@@ -96,11 +96,10 @@ export function pageText(properties: Readonly<Record<string, unknown>>): string 
   return [path, title].filter((part) => part !== '').join(' · ');
 }
 
-export const boughtQuestion = (personId: string, nowMs: number): TrendsQuery => ({
-  ...lifeRange(nowMs),
-  interval: 'month',
-  series: [{ events: ['purchase'], measure: { of: 'sum', field: { column: 'value' } } }],
-  breakdown: { field: { column: 'currency' }, limit: CURRENCIES_MAX },
+/** What somebody paid, each order once, since the first event of theirs that is known. */
+export const boughtQuestion = (personId: string, sinceMs: number, nowMs: number): RevenueQuery => ({
+  ...{ from: Math.floor(sinceMs / DAY_MS) * DAY_MS, to: lifeRange(nowMs).to },
+  ...{ interval: 'month', ...queryCalendar() },
   filters: [{ field: { column: 'person_id' }, is: 'equal', to: [personId] }],
 });
 
@@ -109,14 +108,13 @@ interface Bought {
   amounts: { currency: string; amount: number }[];
 }
 
-/** The answer to boughtQuestion; amounts of different currencies are no sum. */
-export function boughtOf({ series: [all] }: TrendsAnswer): Bought {
-  const groups = all?.breakdown ?? [];
-  return {
-    purchases: all?.events ?? 0,
-    amounts: groups.flatMap(({ value, measured }) => (measured ? [{ currency: value, amount: measured }] : [])),
-  };
-}
+/** The answer to boughtQuestion, renewals included; amounts of different currencies are no sum. */
+export const boughtOf = ({ currencies }: RevenueAnswer): Bought => ({
+  purchases: currencies.reduce((all, { orders, renewals }) => all + orders + renewals.orders, 0),
+  amounts: currencies
+    .filter(({ gross, renewals }) => gross + renewals.gross > 0)
+    .map(({ currency, net, renewals }) => ({ currency, amount: net + renewals.net })),
+});
 
 /** What arrived last, to know who was there. By the minute, so that equal questions share an answer. */
 export const newestQuestion = (nowMs: number): RecentEventsQuery => ({

@@ -83,12 +83,13 @@ interface PersonFactsProps extends TimelineProps {
 }
 
 function PersonFacts({ siteId, personId, now, events }: PersonFactsProps) {
+  const isWhole = events.length < EVENTS_MAX;
+  const since = isWhole ? (events.at(-1)?.timestamp ?? 0) : lifeRange(Date.now()).from;
   const asked = useQuery(`${siteId} ${now}`, (signal) =>
-    ask(siteId, 'trends', boughtQuestion(now, Date.now()), signal),
+    ask(siteId, 'revenue', boughtQuestion(now, since, Date.now()), signal),
   );
   const bought = asked.value === null ? null : boughtOf(asked.value);
   const unknown = asked.failure === null ? '…' : '–';
-  const isWhole = events.length < EVENTS_MAX;
   return (
     <Facts
       facts={[

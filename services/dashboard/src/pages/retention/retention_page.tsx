@@ -7,10 +7,11 @@ import { AddFilter, ChoiceField, FilterList, SelectionFields } from '../../quest
 import { queryFromAddress, setQueryInAddress } from '../../questions/query_address.ts';
 import { problemsAt, QuestionPage } from '../../questions/question_result.tsx';
 import { currentLocation } from '../../router.ts';
-import { MODES, RETENTION_INTERVALS, type RetentionDraft, RetentionView, readRetention } from './retention_view.tsx';
+import * as retention from './retention_view.tsx';
+import { type RetentionDraft, RetentionView } from './retention_view.tsx';
 
 export default function RetentionPage({ params }: PageProps) {
-  const draft = readRetention(queryFromAddress());
+  const draft = retention.readRetention(queryFromAddress());
   return (
     <QuestionPage
       siteId={params['site'] ?? ''}
@@ -19,6 +20,7 @@ export default function RetentionPage({ params }: PageProps) {
       question={{ ...draft, ...queryCalendar() }}
       title="Cohorts"
       fields={(failure) => <RetentionFields draft={draft} failure={failure} />}
+      table={retention.retentionTable}
     >
       {({ query, answer }, onPart) => <RetentionView query={query} answer={answer} onPart={onPart} />}
     </QuestionPage>
@@ -57,14 +59,14 @@ function RetentionFields({ draft, failure }: { draft: RetentionDraft; failure: A
         <ChoiceField
           label="By"
           value={draft.interval}
-          labels={RETENTION_INTERVALS}
+          labels={retention.RETENTION_INTERVALS}
           problem={problemsAt(failure, 'interval')}
           onChoice={(interval) => setQueryInAddress({ ...draft, interval })}
         />
         <ChoiceField
           label="First-event mode"
           value={draft.mode ?? 'first'}
-          labels={MODES}
+          labels={retention.MODES}
           onChoice={(mode) => setQueryInAddress({ ...draft, mode })}
         />
       </div>

@@ -1,6 +1,17 @@
+import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
-import { ZoneNote } from '../../charts/chart_table.tsx';
-import { capital, intervalStart, number, percent, timeZone } from '../../format.ts';
+import type { GridCell } from '../../charts/chart_image.ts';
+import { ChartActions, ZoneNote } from '../../charts/chart_table.tsx';
+import {
+  capital,
+  intervalStart,
+  number,
+  percent,
+  rangeText,
+  sortableStart,
+  timeZone,
+  zonedTitle,
+} from '../../format.ts';
 import { laterStart } from '../../period.ts';
 import * as conditions from '../../questions/conditions.ts';
 import type { AnswerViewProps } from '../../questions/question_result.tsx';
@@ -63,6 +74,41 @@ export function overall(cohorts: readonly ShownCohort[]): { persons: number; bac
       back: having.reduce((sum, { back }) => sum + (back[at] ?? 0), 0),
     };
   });
+}
+
+/** A cohort a row, with how many of it came back in each interval since; what has not begun is empty. */
+export function retentionTable({ query, answer }: AnswerViewProps<'retention'>): AnswerTable {
+  const { interval, time_zone: zone = timeZone() } = query;
+  const cohorts = shownCohorts(answer, { ...query, time_zone: zone });
+  const since = overall(cohorts).map((_, at) => at);
+  return {
+    columns: [zonedTitle('Cohort', zone), 'People', ...since.map((at) => `${capital(interval)} ${at}`)],
+    rows: cohorts.map(({ from, persons, back }) => [
+      ...[sortableStart(from, interval, zone), persons],
+      ...since.map((at) => back[at] ?? null),
+    ]),
+  };
+}
+
+/** How strong the colour of a cell is where everybody came back. */
+const HEAT_MAX = 0.45;
+
+/** The table as a picture has it. */
+function pictureRows(cohorts: readonly ShownCohort[], interval: RetentionInterval, zone: string): GridCell[][] {
+  const all = overall(cohorts);
+  const cell = (back: number | undefined, size: number): GridCell =>
+    back === undefined || size === 0 ? { text: '' } : { text: percent(back / size), heat: (back / size) * HEAT_MAX };
+  return [
+    [{ text: 'Cohort' }, { text: 'People' }, ...all.map((_, at) => ({ text: `${capital(interval)} ${at}` }))],
+    [
+      ...[{ text: 'All' }, { text: number(all[0]?.persons ?? 0) }],
+      ...all.map(({ persons, back }) => cell(back, persons)),
+    ],
+    ...cohorts.map(({ from, persons, back }) => [
+      ...[{ text: intervalStart(from, interval, zone) }, { text: number(persons) }],
+      ...all.map((_, at) => cell(back[at], persons)),
+    ]),
+  ];
 }
 
 /** Cohorts below each other, and all of them together; the more came back, the stronger the colour. */
@@ -132,7 +178,16 @@ export function RetentionView({ query, answer, onPart }: AnswerViewProps<'retent
           </tbody>
         </table>
       </section>
-      <ZoneNote zone={zone} />
+      <div class="row">
+        <ZoneNote zone={zone} />
+        <ChartActions
+          title={title}
+          when={rangeText(query, zone)}
+          draw={({ gridPicture, savePicture }, head, name) =>
+            savePicture(gridPicture(pictureRows(cohorts, interval, zone)), head, name)
+          }
+        />
+      </div>
     </div>
   );
 }
@@ -150,7 +205,7 @@ function Cell({ size, back, what, act }: CellProps) {
   return (
     <td
       class={`align-end heat ${back === 0 ? 'muted' : ''}`}
-      style={{ '--heat': `${Math.round(share * 45)}%` }}
+      style={{ '--heat': `${Math.round(share * HEAT_MAX * 100)}%` }}
       title={`${number(back)} of ${number(size)}`}
     >
       <FigureLink

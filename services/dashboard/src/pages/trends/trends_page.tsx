@@ -33,7 +33,7 @@ export default function TrendsPage({ params }: PageProps) {
           <TrendsOptions draft={draft} period={period} failure={failure} onDraft={setQueryInAddress} />
         </>
       )}
-      table={({ query, answer }) => trends.trendTable(query, answer)}
+      table={trends.trendTable}
     >
       {({ query, answer }, onPart) => <TrendsView query={query} answer={answer} onPart={onPart} />}
     </QuestionPage>

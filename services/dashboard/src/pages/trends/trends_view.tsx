@@ -7,7 +7,16 @@ import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { COLOURS } from '../../charts/chart_table.tsx';
 import { TimeSeries } from '../../charts/time_series.tsx';
-import { change, intervalStart, number, type queryCalendar, sortableStart, timeZone } from '../../format.ts';
+import {
+  capital,
+  change,
+  intervalStart,
+  number,
+  type queryCalendar,
+  sortableStart,
+  timeZone,
+  zonedTitle,
+} from '../../format.ts';
 import * as conditions from '../../questions/conditions.ts';
 import type { AnswerViewProps } from '../../questions/question_result.tsx';
 import { FigureLink } from '../../ui/button.tsx';
@@ -168,7 +177,8 @@ export function trendLines(query: TrendsQuery, answer: TrendsAnswer): TrendLine[
   return formulas.length > 0 ? formulas : series;
 }
 
-export function trendTable(query: TrendsQuery, answer: TrendsAnswer): AnswerTable {
+/** An interval a row with its day, and each line a column, as a spreadsheet has it. */
+export function trendTable({ query, answer }: AnswerViewProps<'trends'>): AnswerTable {
   const lines = trendLines(query, answer);
   const { interval, time_zone: zone = timeZone() } = query;
   const before = comparedName(query.compare).toLowerCase();
@@ -177,7 +187,7 @@ export function trendTable(query: TrendsQuery, answer: TrendsAnswer): AnswerTabl
     ...(valuesBefore === null ? [] : [{ name: `${name}, ${before}`, values: valuesBefore }]),
   ]);
   return {
-    columns: [interval, ...columns.map(({ name }) => name)],
+    columns: [zonedTitle(capital(interval), zone), ...columns.map(({ name }) => name)],
     rows: startsOf(answer).map((start, at) => [
       sortableStart(start, interval, zone),
       ...columns.map(({ values }) => values[at] ?? null),

@@ -2,7 +2,7 @@ import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useRef, useState } from 'preact/hooks';
 import type { FieldProblem } from '../../../api/request.ts';
 import { capital, moved } from '../../../format.ts';
-import { useNames } from '../../../questions/site_names.ts';
+import { eventWarning, useNames } from '../../../questions/site_names.ts';
 import { Icon, IconButton, type IconName } from '../../../ui/button.tsx';
 import { Combobox } from '../../../ui/combobox.tsx';
 import { CheckField, SelectField, TextField, useTypedText } from '../../../ui/form_fields.tsx';
@@ -162,10 +162,19 @@ function TypedAt({ at, as, ...rest }: FieldAtProps) {
 
 function EventAt({ at, label }: FieldAtProps) {
   const { textIn, change } = usePlace(at);
-  const { events } = useNames();
+  const names = useNames();
   return (
     <div>
-      <Combobox label={label} takesOthers value={textIn()} options={events} placeholder="purchase" onValue={change} />
+      <Combobox
+        label={label}
+        takesOthers
+        takesFirst
+        warning={eventWarning(names, textIn())}
+        value={textIn()}
+        options={names.events}
+        placeholder="purchase"
+        onValue={change}
+      />
       <ProblemAt at={at} />
     </div>
   );
