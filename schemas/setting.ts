@@ -94,6 +94,7 @@ const site = record('Site', 'What events are of.', {
   visitor_addresses: optional(nullable(string(), 'What of their addresses rows have: whole or cut; null: whole.')),
   pages: optional({ ...pageRules, doc: 'Which addresses are one page.', fallback: PAGE_DEFAULTS }),
   currency: optional(nullable(string(), 'The currency that revenue is told in; null: those that were sent.')),
+  embed_origins: optional(list(string(), 'Origins whose pages may have shared links in a frame.', [])),
 });
 export type Site = ValueOf<typeof site>;
 
@@ -190,9 +191,10 @@ const domainProof = record('DomainProof', "How far it is proven that a claimed d
 });
 export type DomainProof = ValueOf<typeof domainProof>;
 
+const savedKind = symbols('SavedKind', ['question', 'board']);
 const savedItem = record('SavedItem', 'A saved question of a site, or a board of them.', {
   site_id: string(),
-  kind: symbols('SavedKind', ['question', 'board']),
+  kind: savedKind,
   id: string(),
   version: int('Counts from 1, by one with every change of what it says.'),
   owner: string('Label of the admin token whose it is.'),
@@ -200,6 +202,22 @@ const savedItem = record('SavedItem', 'A saved question of a site, or a board of
 });
 export type SavedItem = ValueOf<typeof savedItem>;
 export type SavedKind = SavedItem['kind'];
+
+const shareLink = record('ShareLink', 'A link by which whoever has it reads one board or saved question.', {
+  site_id: string(),
+  link_id: string('Stands in its path; it opens nothing by itself.'),
+  secret_hash: string('SHA-256 of what stands in its fragment, in lower-case hex.'),
+  kind: savedKind,
+  item_id: string('The board or the question.'),
+  name: string('What it is for.'),
+  last_days: nullable(int(), 'Days up to now that it shows; null: the time that each question was saved with.'),
+  may_embed: boolean('Whether pages of the embed_origins of its site may have it in a frame.'),
+  created_at: long('Milliseconds since 1970 UTC.'),
+  created_by: string(),
+  expires_at: long(),
+  revoked_at: nullable(long()),
+});
+export type ShareLink = ValueOf<typeof shareLink>;
 
 const alert = record('Alert', 'What is watched of a site, and who is told.', {
   site_id: string(),
@@ -258,7 +276,7 @@ export type ChangesMade = ValueOf<typeof changesMade>;
 
 /**
  * The record key is the fact's address: account/ID, site/ID, key/HASH, destination/SITE/NAME, admin_token/HASH, replay/ID,
- * engage/SITE/KIND/ID, domain_proof/SITE/DOMAIN, saved/SITE/KIND/ID, alert/SITE/ID, cohort/SITE/ID, user/ID, audit/SLOT. A body that is left out is null.
+ * engage/SITE/KIND/ID, domain_proof/SITE/DOMAIN, saved/SITE/KIND/ID, share/SITE/ID, alert/SITE/ID, cohort/SITE/ID, user/ID, audit/SLOT. A body that is left out is null.
  */
 export const setting = record('svc.settings.Setting', 'One fact of site.config; exactly one of the bodies is set.', {
   changed_at: long('Milliseconds since 1970 UTC.'),
@@ -272,6 +290,7 @@ export const setting = record('svc.settings.Setting', 'One fact of site.config; 
   engage: optional(nullable(engageItem)),
   domain_proof: optional(nullable(domainProof)),
   saved: optional(nullable(savedItem)),
+  share: optional(nullable(shareLink)),
   alert: optional(nullable(alert)),
   cohort: optional(nullable(cohort)),
   user: optional(nullable(user)),

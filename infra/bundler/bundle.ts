@@ -174,7 +174,8 @@ async function bundledApp(entry: string, first: readonly string[]): Promise<AppB
  * something, and browsers fetch few files at once.
  */
 function importedByAll(entries: readonly string[]): Plugin {
-  const later = new Set<string>();
+  // Those after the entry may be loaded by this before it is seen that they are imported later.
+  const later = new Set<string>(entries.slice(1));
   return {
     name: 'imported-by-all',
     setup(bundling) {

@@ -108,11 +108,11 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
     },
     redis: {
       keys: words(
-        'session:* session_proof:* session_factor:* sessions:* once:* {sign_in}:* query.answer:* query.lease:* i:*',
+        'session:* session_proof:* session_factor:* sessions:* once:* {sign_in}:* {share}:* query.answer:* query.lease:* i:*',
       ),
       keysRead: words('q:* keys.used refusals.* tag.*'),
       commands: words(
-        'get set del getdel exists incr pttl pexpire hget hset hlen hgetall sadd zadd zrem zrange zrevrange',
+        'get set del getdel exists incr pttl pexpire hget hset hincrby hlen hgetall sadd zadd zrem zrange zrevrange',
       ),
     },
     clickhouse: [

@@ -1,5 +1,5 @@
 // Every kind of question about events, in the order of their documents. Routes, OpenAPI, permissions, formats
-// and saved queries follow from this list; the dashboard says which page and which view each has (query_address.ts, board_page.tsx).
+// and saved queries follow from this list; the dashboard says which page and which view each has (query_address.ts, saved_answer.tsx).
 import type { Static } from 'typebox';
 import { cohorts, members } from './cohorts/questions.ts';
 import { form, promo, survey } from './engage_results.ts';

@@ -33,7 +33,7 @@ const KEYS = [
   String.raw`lin_api_\w{30,}|PMAK-[0-9a-f]{24}-[0-9a-f]{34}|NRAK-[A-Z0-9]{27}|ATATT3[\w-]{20,}|dp\.[a-z]{2,5}\.\w{40,}`,
   String.raw`[0-9]{8,10}:AA[\w-]{33}|pk_[0-9a-f]{34}(?!\w)|pat-[a-z]{2}[0-9]-[0-9a-f-]{36}`,
   // Ours.
-  'svc_(?:sk|st|at)_[A-Za-z0-9]{32}',
+  'svc_(?:sk|st|at|sh)_[A-Za-z0-9]{32}',
 ].join('|');
 const PRIVATE_KEY = String.raw`-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|$)`;
 const FORM = new RegExp(String.raw`(?<![\w-])(?:${JWT}|${KEYS}|${PRIVATE_KEY})`, 'g');

@@ -25,12 +25,18 @@ export type TokenCheck = { ok: true; token: AdminToken } | { ok: false; code: To
  * Of tokens one for those that may do everything, and one for those with grants: a service of before there were grants does not
  * know the latter, and would else take them for the former.
  */
-const PREFIXES = { browser: 'svc_pk_', server: 'svc_sk_', all: 'svc_at_', scoped: 'svc_st_' } as const;
+const PREFIXES = {
+  browser: 'svc_pk_',
+  server: 'svc_sk_',
+  all: 'svc_at_',
+  scoped: 'svc_st_',
+  share: 'svc_sh_',
+} as const;
 const SECRET_CHARACTERS = 32;
 const TOKEN_PATTERN = /^svc_[as]t_[0-9A-Za-z]{32}$/;
 const LABEL_CHARACTERS_MAX = 100;
 
-/** Issues a key for a caller, or an admin token: its prefix and 32 base62 characters, about 190 bits. */
+/** Issues a key for a caller, an admin token, or what opens a shared link: its prefix and 32 base62 characters, about 190 bits. */
 export function issueSecret(kind: keyof typeof PREFIXES, randomBytes: RandomBytes): Issued {
   const secret = PREFIXES[kind] + randomBase62(SECRET_CHARACTERS, randomBytes);
   return { secret, hash: hashKey(secret), shownPrefix: shownPrefix(secret) };

@@ -152,8 +152,21 @@ type Fields = Record<string, unknown>;
 /** The body of a setting as people may see it: of secrets only the names. */
 function shown(setting: Setting | null): Fields | null {
   if (setting === null) return null;
-  const { account, site, key, destination, admin_token, replay, engage, domain_proof, saved, alert, cohort, user } =
-    setting;
+  const {
+    account,
+    site,
+    key,
+    destination,
+    admin_token,
+    replay,
+    engage,
+    domain_proof,
+    saved,
+    share,
+    alert,
+    cohort,
+    user,
+  } = setting;
   if (site !== null) return shownSite(site);
   if (destination !== null) return { ...destination, secrets: Object.keys(destination.secrets) };
   if (user) return shownUser(user);
@@ -161,7 +174,7 @@ function shown(setting: Setting | null): Fields | null {
   if (alert) return { ...alert, definition: parsed(alert.definition), secrets: Object.keys(alert.secrets) };
   if (cohort) return { ...cohort, definition: parsed(cohort.definition) };
   if (engage) return { ...engage, definition: parsed(engage.definition) };
-  return { ...(account ?? key ?? admin_token ?? replay ?? domain_proof) };
+  return { ...(account ?? key ?? admin_token ?? replay ?? domain_proof ?? share) };
 }
 
 /** Without what signs in. */

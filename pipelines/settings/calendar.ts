@@ -58,6 +58,16 @@ export function wallMs(timeMs: number, timeZone: string): number {
   return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute'), of('second'));
 }
 
+/** By how much clocks in a zone are ahead of UTC at a moment. */
+export const offsetAt = (ms: number, timeZone: string): number => wallMs(ms, timeZone) - Math.floor(ms / 1000) * 1000;
+
+/** When clocks in a zone show what those in UTC show at a moment. */
+export function momentIn(timeZone: string, shown: number): number {
+  const nearly = shown - offsetAt(shown, timeZone);
+  // Clocks may have been changed between the two.
+  return shown - offsetAt(nearly, timeZone);
+}
+
 const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 

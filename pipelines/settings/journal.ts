@@ -24,6 +24,7 @@ import {
   keyOfSetting,
   type SettingsTable,
   savedKey,
+  shareKey,
   siteKey,
 } from './table.ts';
 
@@ -95,6 +96,7 @@ type Body = Partial<
     | 'engage'
     | 'domain_proof'
     | 'saved'
+    | 'share'
     | 'alert'
     | 'cohort'
     | 'user'
@@ -208,6 +210,7 @@ export function erasedSiteRecords(view: SettingsView, siteId: string, by: string
     ...table.destinations().flatMap(({ site_id, name }) => (site_id === siteId ? [destinationKey(siteId, name)] : [])),
     ...table.engageItems(siteId).map(({ kind, id }) => engageKey(siteId, kind, id)),
     ...table.savedItems(siteId).map(({ kind, id }) => savedKey(siteId, kind, id)),
+    ...table.shareLinks(siteId).map(({ link_id }) => shareKey(siteId, link_id)),
     ...table.alerts(siteId).map(({ id }) => alertKey(siteId, id)),
     ...table.cohorts(siteId).map(({ id }) => cohortKey(siteId, id)),
     ...[...table.domainProofs(siteId).keys()].map((domain) => domainProofKey(siteId, domain)),

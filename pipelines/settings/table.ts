@@ -15,6 +15,7 @@ import type {
   SavedItem,
   SavedKind,
   Setting,
+  ShareLink,
   Site,
   User,
 } from '#schemas/setting.ts';
@@ -67,6 +68,9 @@ export interface SettingsTable {
   engageItems(siteId: string): readonly EngageItem[];
   /** Saved questions and boards of a site, in the order they were made. */
   savedItems(siteId: string): readonly SavedItem[];
+  /** Shared links of a site, in the order they were made. */
+  shareLinks(siteId: string): readonly ShareLink[];
+  shareLink(linkId: string): ShareLink | undefined;
   /** Alerts of a site, in the order they were made. */
   alerts(siteId: string): readonly AlertSetting[];
   /** Cohorts of a site, in the order they were made. */
@@ -90,6 +94,8 @@ const createState = () => ({
   replays: new Map<string, Replay>(),
   engage: new Map<string, readonly EngageItem[]>(),
   saved: new Map<string, readonly SavedItem[]>(),
+  shareLinks: new Map<string, readonly ShareLink[]>(),
+  shareLinkById: new Map<string, ShareLink>(),
   alerts: new Map<string, readonly AlertSetting[]>(),
   cohorts: new Map<string, readonly CohortSetting[]>(),
   users: new Map<string, User>(),
@@ -138,6 +144,8 @@ const lookups = (state: State) =>
     replay: (replayId) => state.replays.get(replayId),
     engageItems: (siteId) => state.engage.get(siteId) ?? NO_ITEMS,
     savedItems: (siteId) => state.saved.get(siteId) ?? NO_ITEMS,
+    shareLinks: (siteId) => state.shareLinks.get(siteId) ?? NO_ITEMS,
+    shareLink: (linkId) => state.shareLinkById.get(linkId),
     alerts: (siteId) => state.alerts.get(siteId) ?? NO_ITEMS,
     cohorts: (siteId) => state.cohorts.get(siteId) ?? NO_ITEMS,
     user: (userId) => state.users.get(userId),
@@ -198,6 +206,14 @@ function store(state: State, address: SettingAddress, setting: Setting | null): 
       return storeItem(state.engage, address.siteId, isOfKind(address), setting?.engage ?? null);
     case 'saved':
       return storeItem(state.saved, address.siteId, isOfKind(address), setting?.saved ?? null);
+    case 'share':
+      replace(state.shareLinkById, address.linkId, setting?.share ?? null);
+      return storeItem(
+        state.shareLinks,
+        address.siteId,
+        ({ link_id }) => link_id === address.linkId,
+        setting?.share ?? null,
+      );
     case 'alert':
       return storeItem(state.alerts, address.siteId, ({ id }) => id === address.itemId, setting?.alert ?? null);
     case 'cohort':
@@ -345,6 +361,7 @@ const KEY_PARTS = {
   engage: { siteId: isId, itemKind: isOneOf('survey', 'promo', 'form'), itemId: isId },
   domain_proof: { siteId: isId, domain: (text: string) => canonicalDomain(text) === text },
   saved: { siteId: isId, itemKind: isOneOf('question', 'board'), itemId: isId },
+  share: { siteId: isId, linkId: isId },
   alert: { siteId: isId, itemId: isId },
   cohort: { siteId: isId, itemId: isId },
   user: { userId: isId },
@@ -367,6 +384,7 @@ export const engageKey = (siteId: string, kind: EngageItem['kind'], id: string):
   `engage/${siteId}/${kind}/${id}`;
 export const domainProofKey = (siteId: string, domain: string): string => `domain_proof/${siteId}/${domain}`;
 export const savedKey = (siteId: string, kind: SavedKind, id: string): string => `saved/${siteId}/${kind}/${id}`;
+export const shareKey = (siteId: string, linkId: string): string => `share/${siteId}/${linkId}`;
 export const alertKey = (siteId: string, id: string): string => `alert/${siteId}/${id}`;
 export const cohortKey = (siteId: string, id: string): string => `cohort/${siteId}/${id}`;
 export const replayKey = (replayId: string): string => `replay/${replayId}`;
@@ -418,6 +436,7 @@ export function keyOfSetting(setting: Setting): string | null {
   if (setting.engage) keys.push(engageKey(setting.engage.site_id, setting.engage.kind, setting.engage.id));
   if (setting.domain_proof) keys.push(domainProofKey(setting.domain_proof.site_id, setting.domain_proof.domain));
   if (setting.saved) keys.push(savedKey(setting.saved.site_id, setting.saved.kind, setting.saved.id));
+  if (setting.share) keys.push(shareKey(setting.share.site_id, setting.share.link_id));
   if (setting.alert) keys.push(alertKey(setting.alert.site_id, setting.alert.id));
   if (setting.cohort) keys.push(cohortKey(setting.cohort.site_id, setting.cohort.id));
   if (setting.user) keys.push(userKey(setting.user.user_id));

@@ -267,6 +267,7 @@ export function siteProblems(
     ...consentProblems(site.consent_defaults ?? []),
     ...eventNameProblems(site.identify_events ?? [], 'identify_events'),
     ...eventNameProblems(site.server_only_events, 'server_only_events'),
+    ...embedProblems(site.embed_origins ?? []),
     ...domainProblems(site, table, before),
     ...accountDomainProblems(site, table, before),
     ...site.domains.flatMap((domain, index) => unclaimableProblems(domain, `domains[${index}]`, cnameTarget)),
@@ -320,6 +321,24 @@ function vocabularyProblems(site: Site): Problem[] {
       'is a code of ISO 4217, such as EUR',
     ),
     ...choiceProblems(site),
+  ];
+}
+
+const EMBED_ORIGINS_MAX = 20;
+/** As a policy of frames takes it: no character of it ends the source, or the directive. */
+const EMBED_ORIGIN = /^(?:https:\/\/(?:\*\.)?[a-z0-9_.-]+|http:\/\/(?:localhost|127\.0\.0\.1))(?::\d{1,5})?$/;
+
+function embedProblems(origins: readonly string[]): Problem[] {
+  return [
+    ...listProblems(origins, EMBED_ORIGINS_MAX, 'embed_origins'),
+    ...origins.flatMap((origin, index) =>
+      unless(
+        canonicalAllowedOrigin(origin) === origin && EMBED_ORIGIN.test(origin),
+        'origin_malformed',
+        `embed_origins[${index}]`,
+        'is an https origin as https://intranet.example, with *. for every name below a domain, or http of this machine',
+      ),
+    ),
   ];
 }
 

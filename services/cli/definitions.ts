@@ -3,7 +3,7 @@
 import type { AlertItem, FiredItem } from '#services/control_api/alerts.ts';
 import { type CohortItem, kindOf } from '#services/control_api/cohorts.ts';
 import { ENGAGE_PATHS, type EngageView } from '#services/control_api/engage.ts';
-import type { SavedView } from '#services/control_api/queries.ts';
+import type { MadeShare, SavedView, ShareItem } from '#services/control_api/queries.ts';
 import { renderTime } from '#services/stage/terminal.ts';
 import { cohortCommands } from './cohorts.ts';
 import {
@@ -11,7 +11,9 @@ import {
   type Columns,
   type Commands,
   done,
+  doneOnce,
   list,
+  option,
   pathInSite,
   remove,
   requiredOption,
@@ -21,7 +23,7 @@ import {
   UsageError,
   withoutMeta,
 } from './command.ts';
-import { instantOf, readObject, readText } from './read.ts';
+import { instantOf, readCount, readObject, readText } from './read.ts';
 
 const ENGAGE_COLUMNS: Columns<EngageView> = {
   ID: 'id',
@@ -51,6 +53,16 @@ const FIRED_COLUMNS: Columns<FiredItem> = {
   TOLD: ({ sends }) => sends.map(({ kind, shown, state, reason }) => `${kind} ${shown} ${state} ${reason}`.trim()),
 };
 
+const SHARE_COLUMNS: Columns<ShareItem> = {
+  LINK: 'link_id',
+  NAME: 'name',
+  SHOWS: ({ kind, item_id }) => `${kind} ${item_id}`,
+  STATE: 'state',
+  EMBED: ({ may_embed }) => (may_embed ? 'yes' : 'no'),
+  ENDS: 'expires_at',
+  OPENED: 'opened',
+  'LAST OPENED': 'last_opened_at',
+};
 const COHORT_COLUMNS: Columns<CohortItem> = { ID: 'id', NAME: 'name', KIND: kindOf, REVISION: 'revision' };
 
 export const definitionCommands: Commands = {
@@ -62,6 +74,45 @@ export const definitionCommands: Commands = {
   ...commandsOf<AlertItem>('alert', 'alerts', ALERT_COLUMNS),
   ...commandsOf<CohortItem>('cohort', 'cohorts', COHORT_COLUMNS),
   ...cohortCommands,
+  'share list': list<ShareItem>({
+    summary: 'List the shared links of a site, the newest first',
+    path: (args) => pathInSite(args, 'shares'),
+    options: [siteOption],
+    columns: SHARE_COLUMNS,
+    whenEmpty: 'The site has no shared links.',
+    examples: ['share list --site shop', 'share list --site shop --json'],
+  }),
+  'share create <ID>': {
+    summary: 'Make a link by which whoever has it reads a board, or a saved query, and show it, once',
+    subject: 'id of the board, or with --question of the saved query',
+    options: [
+      siteOption,
+      requiredOption('name <TEXT>', 'What it is for', 'name'),
+      option('question', 'It shows a saved query'),
+      option('last-days <DAYS>', 'Days up to now that it shows; else the saved time', 'last_days', readCount),
+      option('days <DAYS>', 'After how many days it ends (30)', 'days', readCount),
+      option('embed', "Pages of the site's --embed-origin may have it in a frame", 'may_embed'),
+    ],
+    examples: ['share create weekly --site shop --name agency --last-days 30 --days 90'],
+    run: send<MadeShare>(
+      'POST',
+      (args) => pathInSite(args, 'shares'),
+      ({ path, share }) =>
+        doneOnce(`Link ${share.link_id} made. Behind the address of the dashboard:`, path, withoutMeta(share)),
+      (args) => ({ kind: args.flag('question') ? 'question' : 'board', item_id: args.subject }),
+    ),
+  },
+  'share revoke <LINK>': {
+    summary: 'Revoke a shared link, at once and for good',
+    subject: 'id of the link, as share list shows it',
+    options: [siteOption],
+    examples: ['share revoke LINK --site shop'],
+    run: send<ShareItem>(
+      'POST',
+      (args) => pathInSite(args, 'shares', args.subject, 'revoke'),
+      (share) => done(`The link ${share.link_id} was revoked.`, share),
+    ),
+  },
   'alert test <ID>': {
     summary: 'Have each channel of an alert told that it is a test; what came of it is among those that fired',
     subject: 'id of the alert',

@@ -1,6 +1,6 @@
 // Commands of sites, their domains, and how their tags and events do.
 
-import { canonicalDomain } from '#pipelines/settings/domains.ts';
+import { canonicalAllowedOrigin, canonicalDomain } from '#pipelines/settings/domains.ts';
 import { blockRuleText } from '#pipelines/settings/validate.ts';
 import { type BlockRule, PAGE_DEFAULTS, type PageRules, TAG_DEFAULTS, type TagSettings } from '#schemas/setting.ts';
 import type {
@@ -39,6 +39,8 @@ const textOrNull = (text: string): string | null => (text === '' ? null : text);
 /** Typed names are brought into their canonical form; what has none is left for the service to refuse. */
 const readDomain = (text: string): string => canonicalDomain(text) ?? text;
 
+const readOrigin = (text: string): string => canonicalAllowedOrigin(text) ?? text;
+
 const PAGE_SWITCHES = Object.entries(PAGE_DEFAULTS).flatMap(([name, value]) => (value === false ? [name] : []));
 
 const PAGE_OPTIONS = [
@@ -58,6 +60,12 @@ const SITE_OPTIONS = [
   option('clarity <ID>', 'Clarity project id ("" for none)', 'clarity_project_id', textOrNull),
   option('gtm <ID>', 'Google Tag Manager container id ("" for none)', 'gtm_container_id', textOrNull),
   repeatableOption('domain <DOMAIN>', 'Claim a first-party domain', 'domains', readDomain),
+  repeatableOption(
+    'embed-origin <ORIGIN>',
+    'Let its pages have shared links in a frame, as https://intranet.example',
+    'embed_origins',
+    readOrigin,
+  ),
   repeatableOption(
     'block <KIND=VALUE>',
     'Block rule: ip, user_agent, country, event, distinct_id or property:NAME',
@@ -148,6 +156,7 @@ export const siteCommands: Commands = {
       ),
       ...SITE_OPTIONS,
       repeatableOption('remove-domain <DOMAIN>', 'Release a domain'),
+      repeatableOption('remove-embed-origin <ORIGIN>', 'Let its pages have no shared links any more'),
       repeatableOption('browser-too <EVENT>', 'Events that browser keys may send again'),
       repeatableOption('unblock <KIND=VALUE>', 'Remove a block rule'),
       option('standard-identify-events', 'Back to the standard list of identifying events'),
@@ -223,9 +232,10 @@ function otherFields(args: Arguments, context: Context): Record<string, unknown>
 
 /** What a site is to have instead of its own. @throws UsageError for removing what it does not have. */
 function editedLists(before: SiteItem, args: Arguments): object {
-  const { domains = [], block_rules = [] } = args.fields() as Partial<SiteItem>;
+  const { domains = [], embed_origins = [], block_rules = [] } = args.fields() as Partial<SiteItem>;
   return {
     domains: edited(before.domains, domains, args.texts('remove-domain').map(readDomain)),
+    embed_origins: edited(before.embed_origins, embed_origins, args.texts('remove-embed-origin').map(readOrigin)),
     server_only_events: edited(before.server_only_events, args.texts('server-only'), args.texts('browser-too')),
     tag: { ...before.tag, ...tagChange(args) },
     pages: { ...before.pages, ...pagesChange(args) },

@@ -7,6 +7,7 @@ import {
   QUERY_WITHOUT_TYPE,
 } from '#infra/http/http_server.ts';
 import { mountDocs } from '#infra/http/static_files.ts';
+import { framesOf } from '#pipelines/settings/share_links.ts';
 import {
   authenticate,
   type Caller,
@@ -102,6 +103,7 @@ async function refusalOf(
   callers: WeakMap<HttpRequestIn, Caller>,
 ): Promise<ControlErrorCode | null> {
   const facts = factsOf(request);
+  if (route.access === 'shared') return isCrossOrigin(facts, options.ownNames) ? 'origin_foreign' : null;
   if (route.access === 'open') {
     if (isCrossOrigin(facts, options.ownNames)) return 'origin_foreign';
     return hasCsrfHeader(facts, options.ownNames) ? null : 'csrf_missing';
@@ -125,7 +127,9 @@ function header(headers: HttpRequestIn['headers'], name: string): string | undef
 
 function publicRoutes(app: HttpServer, options: ControlOptions): void {
   mountDocs(app, controlDocument);
-  mountDashboard(app, options.dashboard, refuse);
+  mountDashboard(app, options.dashboard, refuse, (linkId) =>
+    framesOf(options.journal.view().table, linkId, options.nowMs()),
+  );
   app.get(HEALTH, (_request, reply) => {
     const ok = options.healthy();
     return reply.code(ok ? 200 : 503).send({ ok });

@@ -64,8 +64,12 @@ function inSession(table: SettingsTable, session: Session): Authentication {
   return { ok: true, caller: { principal: principalOfUser(user), session } };
 }
 
+/** What an Authorization header bears; null where it bears nothing. */
+export const bearerOf = (authorization: string | undefined): string | null =>
+  /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? null;
+
 function byToken({ journal, nowMs }: AuthenticationParts, authorization: string): Authentication {
-  const presented = /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? null;
+  const presented = bearerOf(authorization);
   return withToken(checkToken(journal.view().table, presented, nowMs()));
 }
 
@@ -248,7 +252,7 @@ export function missingPermission(
   principal: Principal,
   view: SettingsView,
 ): { permission: Permission; place: Place | 'listed' } | null {
-  if (access === 'open' || access === 'known') return null;
+  if (typeof access === 'string') return null;
   const permission = access.choose?.(input, view) ?? access.permission;
   const found = access.of(input, view, principal);
   if (found === 'listed') return hasPermissionAnywhere(principal, permission) ? null : { permission, place: found };

@@ -10,6 +10,8 @@ interface DashboardFiles {
   page: CodedFile;
   /** The same where the script will show the overview: its code is fetched at once. */
   overview: CodedFile;
+  /** The same for whoever has a shared link: nobody is asked who they are. */
+  shared: CodedFile;
   /** By their names, which have a digest of their content. */
   assets: ReadonlyMap<string, CodedFile>;
 }
@@ -20,6 +22,7 @@ export type LoadDashboard = () => Promise<DashboardFiles | null>;
 const ENTRY = join(import.meta.dirname, '../dashboard/src/main.tsx');
 /** The page that most visits begin with. */
 const FIRST = join(import.meta.dirname, '../dashboard/src/pages/overview/overview_page.tsx');
+const SHARED = join(import.meta.dirname, '../dashboard/src/pages/shared/shared_page.tsx');
 const BASE = '/dashboard';
 const ASSETS = `${BASE}/assets`;
 const ICON =
@@ -39,19 +42,20 @@ const ASKED_FIRST = '/v1/session';
 /** The dashboard's own address goes on to the overview of the first site. */
 const LEADS_TO_OVERVIEW = /^[^?]*\/(?:dashboard|overview)\/?(?:\?|$)/;
 
-/** No inline code, no other host, no text that becomes markup. */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self' data:",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "require-trusted-types-for 'script'",
-  'trusted-types inert-html',
-].join('; ');
+/** No inline code, no other host, no text that becomes markup. `frames`: who may have the page in a frame. */
+const policyOf = (frames: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    "img-src 'self' data:",
+    "form-action 'self'",
+    `frame-ancestors ${frames.length === 0 ? "'none'" : frames.join(' ')}`,
+    "base-uri 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types inert-html',
+  ].join('; ');
 
 /** Bundles and compresses the dashboard once, when it is first asked for. A failure is logged, and stays. */
 export function createDashboard(logger: Logger, entry = ENTRY): LoadDashboard {
@@ -74,12 +78,19 @@ async function makeFiles(entry: string): Promise<DashboardFiles> {
   );
   return {
     page: await codeFile(Buffer.from(pageOf(app, iconName, [])), 'well'),
+    shared: await codeFile(Buffer.from(pageOf(app, iconName, app.later.get(SHARED) ?? [], null)), 'well'),
     overview: await codeFile(Buffer.from(pageOf(app, iconName, app.later.get(FIRST) ?? [])), 'well'),
     assets: new Map([...coded, [iconName, icon]]),
   };
 }
 
-function pageOf({ script, style, preloads }: AppBundle, icon: string, first: readonly string[]): string {
+/** @param asked What the script will ask for at once; null: nothing. */
+function pageOf(
+  { script, style, preloads }: AppBundle,
+  icon: string,
+  first: readonly string[],
+  asked: string | null = ASKED_FIRST,
+): string {
   const styles = style === null ? [] : [`<link rel="stylesheet" href="${ASSETS}/${style}">`];
   const beside = new Set([...preloads, ...first]);
   const modules = [...beside].map((name) => `<link rel="modulepreload" href="${ASSETS}/${name}">`);
@@ -95,7 +106,7 @@ function pageOf({ script, style, preloads }: AppBundle, icon: string, first: rea
     `<link rel="icon" href="${ASSETS}/${icon}">`,
     ...styles,
     ...modules,
-    `<link rel="preload" as="fetch" crossorigin href="${ASKED_FIRST}">`,
+    ...(asked === null ? [] : [`<link rel="preload" as="fetch" crossorigin href="${asked}">`]),
     `<script type="module" src="${ASSETS}/${script}"></script>`,
     '</head>',
     '<body><div id="app"></div><noscript><p>The dashboard needs JavaScript.</p></noscript></body>',
@@ -107,8 +118,17 @@ function pageOf({ script, style, preloads }: AppBundle, icon: string, first: rea
 /** How the dashboard's answers are refused. */
 type Refuse = (reply: HttpReply, code: 'not_found' | 'dashboard_not_built') => HttpReply;
 
-/** Serves the dashboard: its page under every path of its own, its files under names that never change. */
-export function mountDashboard(app: HttpServer, load: LoadDashboard, refuse: Refuse): void {
+/**
+ * Serves the dashboard: its page under every path of its own, its files under names that never change.
+ *
+ * @param framesOf Origins whose pages may have a shared link in a frame, by its id; without it none may.
+ */
+export function mountDashboard(
+  app: HttpServer,
+  load: LoadDashboard,
+  refuse: Refuse,
+  framesOf: (linkId: string) => readonly string[] = () => [],
+): void {
   const withHead = { exposeHeadRoute: true };
   for (const path of ['/', BASE]) app.get(path, withHead, (_request, reply) => reply.redirect(`${BASE}/`, 302));
   app.get(`${ASSETS}/:name`, withHead, async (request, reply) => {
@@ -124,6 +144,18 @@ export function mountDashboard(app: HttpServer, load: LoadDashboard, refuse: Ref
       TYPES[name.split('.').at(-1) ?? ''] ?? HTML,
     );
   });
+  // What opens a link is in the fragment, which no browser sends. What is answered is the same for links that there are not.
+  app.get(`${BASE}/shared/:link`, withHead, async (request, reply) => {
+    const files = await load();
+    if (files === null) return refuse(reply, 'dashboard_not_built');
+    const { link } = request.params as { link: string };
+    reply
+      .header('cache-control', 'no-store')
+      .header('content-security-policy', policyOf(framesOf(link)))
+      .header('referrer-policy', 'no-referrer')
+      .header('x-robots-tag', 'noindex, nofollow');
+    return sendFile(request, reply, files.shared, HTML);
+  });
   app.get(`${BASE}/*`, withHead, (request, reply) => sendPage(request, reply, load, refuse));
 }
 
@@ -137,7 +169,7 @@ async function sendPage(
   if (files === null) return refuse(reply, 'dashboard_not_built');
   reply
     .header('cache-control', 'no-cache')
-    .header('content-security-policy', POLICY)
+    .header('content-security-policy', policyOf([]))
     .header('referrer-policy', 'same-origin')
     // Who opens the dashboard has no hold on it; a page that it opens to choose an element on can answer.
     .header('cross-origin-opener-policy', 'same-origin-allow-popups');

@@ -57,6 +57,8 @@ interface DefinitionKind<Item extends StoredDefinition> {
   ): { ok: true; definition: { id: string } } | { ok: false; problems: Problem[] };
   /** What is written, or why nothing is. */
   write(stored: StoredDefinition, body: unknown, before: Item | null, world: RequestContext): Fact | Refused;
+  /** What is written when one is removed, beside that. */
+  alsoEnded?(view: SettingsView, siteId: string, id: string, nowMs: number): Fact[];
   /** Whether one must not be removed. */
   isKept?(view: SettingsView, siteId: string, id: string): boolean;
 }
@@ -158,13 +160,14 @@ export function definitionRoutes<Item extends StoredDefinition>(of: DefinitionKi
       ifMatch: 'required',
       success: success(`The ${kind} that was removed`),
       errors: codes.kept === undefined ? errors : [...errors, codes.kept],
-      run: ({ params: { site_id, id }, ifMatch }, { view }) =>
+      run: ({ params: { site_id, id }, ifMatch }, { view, nowMs }) =>
         withItem(view, site_id, id, (item) => {
           const stale = checkIfMatch(view, keyOf(site_id, id), ifMatch, 'required');
           if (stale !== null) return stale;
           if (codes.kept !== undefined && of.isKept?.(view, site_id, id) === true) return refused(codes.kept);
           const body = of.viewOf(view, item);
-          return done([{ removedKey: keyOf(site_id, id) }], () => ({ body }));
+          const ended = of.alsoEnded?.(view, site_id, id, nowMs) ?? [];
+          return done([{ removedKey: keyOf(site_id, id) }, ...ended], () => ({ body }));
         }),
     }),
   ]);

@@ -52,6 +52,7 @@ export const CONTROL_ERRORS = {
     board_unknown: 'The site does not have a board with this id.',
     cohort_unknown:
       'The site does not have a cohort with this id; a question or another cohort may name one that was removed.',
+    share_unknown: 'The link does not exist, has expired or was revoked.',
     alert_unknown: 'The site does not have an alert with this id.',
     replay_unknown: 'Replay not found.',
     erasure_unknown: 'Erasure not found.',
@@ -93,6 +94,7 @@ export const CONTROL_ERRORS = {
     claimed_elsewhere: 'Another site already uses this; see problems.',
     person_changed: 'The person changed in the meantime. Retry.',
     query_cancelled: 'The query was cancelled.',
+    share_not_shown: 'The question is about single persons or events, or in SQL: no link shows it.',
     limit_reached: 'The maximum number has been reached.',
   }),
   ...withStatus(412, { version_conflict: 'Resource was modified. Reload and retry.' }),
@@ -106,6 +108,7 @@ export const CONTROL_ERRORS = {
   ...withStatus(429, {
     sign_in_limited: 'Too many sign-in attempts. Try again after the time in Retry-After.',
     changes_limited: 'You have reached the limit of changes for a day. Try again later.',
+    share_limited: 'Too many requests for shared links. Try again after the time in Retry-After.',
     query_busy: 'Too many queries are running. Try again later.',
   }),
   ...withStatus(500, { internal: 'Internal error.' }),
@@ -117,6 +120,7 @@ export const CONTROL_ERRORS = {
   ...withStatus(503, {
     dashboard_not_built: 'The dashboard could not be built; see the log.',
     settings_not_stored: 'The change may not have been stored. Check and retry.',
+    shares_unavailable: 'Shared links are unavailable: Redis does not respond. Try again later.',
     sessions_unavailable: 'Sign-in is unavailable: Redis does not respond. Try again later.',
     oidc_unavailable: 'The provider does not respond correctly. Try again later.',
     sign_in_busy: 'Too many people are signing in. Try again later.',

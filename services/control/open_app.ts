@@ -37,6 +37,7 @@ import { createKeyUseView, type RejectionRecord, readRejections, readTagRecord }
 import { createSharedAnswers, type SharedQueryCache } from '#infra/redis/query_cache.ts';
 import { createMonthUseView } from '#infra/redis/quota/quota.ts';
 import { createOneTimeNotes, createSessionStore, createSignInLimits } from '#infra/redis/sessions.ts';
+import { createShareUse } from '#infra/redis/share_use.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { createPasswords } from '#infra/secrets/password.ts';
 import { createRecordSeal, parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
@@ -163,6 +164,7 @@ export async function openControlApp(parts: ControlParts): Promise<HttpServer> {
     trustedProxies: config.trustedProxies,
     sessions: createSessionKeeper(createSessionStore(secondary, recordSeal, Date.now), randomBytes, Date.now),
     limits: createSignInLimits(secondary),
+    shareUse: createShareUse(secondary),
     passwords: createPasswords(),
     oidc: {
       providers: config.oidcProviders.map(createProviderClient),

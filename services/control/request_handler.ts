@@ -4,12 +4,13 @@ import { isUtf8 } from 'node:buffer';
 import type { QueryCaller } from '#infra/clickhouse/queries/running_queries.ts';
 import { clientAddress, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { RequestErrors } from '#infra/http/request_errors.ts';
+import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { KeyUseView } from '#infra/redis/edge_reports.ts';
 import type { MonthUseView } from '#infra/redis/quota/quota.ts';
 import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
 import { removeErasedSite } from '#infra/settings/journal.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/json_text.ts';
-import { wideNetworkOf } from '#pipelines/privacy/ip_addresses.ts';
+import { networkOf, wideNetworkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { may, type Place, type Principal } from '#pipelines/settings/access.ts';
 import {
   canonicalDomain,
@@ -20,10 +21,13 @@ import {
 } from '#pipelines/settings/domains.ts';
 import { auditedRecords, type SettingsView } from '#pipelines/settings/journal.ts';
 import type { Problem } from '#pipelines/settings/problems.ts';
+import { openedShare, readerOf } from '#pipelines/settings/share_links.ts';
 import { accountKey, siteKey } from '#pipelines/settings/table.ts';
+import type { ShareLink } from '#schemas/setting.ts';
 import type { DataReadAudit, ListDataReads } from './audit/routes.ts';
 import {
   authorizerFor,
+  bearerOf,
   type Caller,
   cookieValue,
   type Judge,
@@ -79,6 +83,7 @@ export async function answer(
   const read = readInput(route, request);
   if (!read.ok) return refuse(reply, read.code, read.problems);
   const call = { options, route, input: read.input, reply };
+  if (route.access === 'shared') return answerShared(call);
   if (arrived === null) return answerSession(call, null);
   if (await lacksReauthentication(call, arrived)) return refuse(reply, 'proof_needed');
   const judge = authorizerFor(route.access, read.input, arrived, options);
@@ -222,6 +227,54 @@ async function answerQuery({ options, route, caller: { principal }, input, reply
   return reply.type(answered.contentType).send(answered.body);
 }
 
+/** Anybody may open a link, as often as its limits let them: those of one minute have one answer. */
+const SHARED_CACHE_MS = 60_000;
+
+/**
+ * Answers whoever has a shared link. Its limits come first, so that guessing is limited as well, and whether it still works is
+ * looked at again when the answer is there: what was revoked meanwhile is not sent, be it cached or not.
+ */
+async function answerShared({ options, route, input, reply }: Call): Promise<HttpReply> {
+  const { shareUse, nowMs, signInAudit } = options;
+  const { link_id } = input.params as { link_id: string };
+  const secret = bearerOf(reply.request.headers.authorization);
+  const find = (): ShareLink | null => openedShare(options.journal.view().table, link_id, secret, nowMs());
+  const link = find();
+  const waitMs = await reachedShares(shareUse.admit(networkOf(clientAddress(reply.request)), link?.link_id ?? null));
+  if (waitMs > 0) return refuse(reply, 'share_limited', [], waitMs);
+  if (link === null) return refuse(reply, 'share_unknown');
+  const reader = readerOf(link);
+  const outcome =
+    route.shared?.(input, link, worldOf(options, options.journal.view(), reader)) ?? refused('question_unknown');
+  // What is wrong with a question quotes it: that is for those who may change it.
+  if (outcome.kind === 'refused') return refuse(reply, outcome.code);
+  if (outcome.kind === 'answered') {
+    const times = await reachedShares(shareUse.opened(link.link_id, nowMs()));
+    signInAudit.shareOpened(link, times);
+    return find() === null ? refuse(reply, 'share_unknown') : reply.code(200).send(outcome.body);
+  }
+  if (outcome.kind === 'sql' || outcome.ofPersons === true) return refuse(reply, 'question_unknown');
+  const cacheTtlMs = Math.max(outcome.cacheTtlMs, SHARED_CACHE_MS);
+  const answered = await options.queries.answer({ ...outcome, cacheTtlMs }, askerOf(reader.actor, reply));
+  if (find() === null) return refuse(reply, 'share_unknown');
+  return answered.ok ? reply.code(200).send(answered.body) : refuse(reply, answered.code);
+}
+
+/** Redis does not answer, without which nobody is counted. */
+class SharesUnavailableError extends Error {
+  readonly code = 'shares_unavailable';
+}
+
+/** Turns the error of Redis into that of shared links. */
+async function reachedShares<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof RedisUnavailableError) throw new SharesUnavailableError('redis does not answer');
+    throw error;
+  }
+}
+
 async function answerSession(call: Call, known: KnownCall | null): Promise<HttpReply> {
   const { options, route, input, reply } = call;
   const { headers } = reply.request;
@@ -306,6 +359,7 @@ export interface ControlOptions
       | 'readTagRecord'
       | 'replaysNow'
       | 'running'
+      | 'shareUse'
     >,
     Pick<ControlServices, 'eraseRequests' | 'erasures' | 'persons' | 'sendTest' | 'splits' | 'stages'> {
   keyUse: KeyUseView;

@@ -15,6 +15,7 @@ import type { PersonData } from '#infra/persons/person_data.ts';
 import type { PersonSplits } from '#infra/persons/person_splits.ts';
 import type { DeadLetterStore } from '#infra/redelivery/dead_letter_store.ts';
 import type { RejectionRecord, TagRecord } from '#infra/redis/edge_reports.ts';
+import type { ShareUse } from '#infra/redis/share_use.ts';
 import type { DataReadLog } from '#infra/settings/data_read_log.ts';
 import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
@@ -25,7 +26,7 @@ import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import type { Problem } from '#pipelines/settings/problems.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';
 import type { Erasure, ReplayProgress } from '#schemas/records.ts';
-import type { Site } from '#schemas/setting.ts';
+import type { ShareLink, Site } from '#schemas/setting.ts';
 import { type Meta, nothing, PAGE_ITEMS, problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
 import type { Caller, Judge, SignInPlace } from './auth.ts';
 import type { SendTest } from './destinations/delivery.ts';
@@ -65,8 +66,8 @@ export interface Needs {
   of(input: Input, view: SettingsView, principal: Principal): Place | readonly Place[] | 'listed';
 }
 
-/** Who may use a route: whoever comes, whoever is known, or who has a permission. */
-export type Access = 'open' | 'known' | Needs;
+/** Who may use a route: whoever comes, whoever has a shared link, whoever is known, or who has a permission. */
+export type Access = 'open' | 'shared' | 'known' | Needs;
 
 /** In the site that the path names. */
 export const inSite = (permission: Permission): Needs => ({
@@ -244,6 +245,7 @@ export interface ControlServices {
   running: RunningQueries;
   rates: RateStore;
   cohortLists: CohortLists;
+  shareUse: ShareUse;
   /** Null: this installation makes no users of ClickHouse. */
   analysts: AnalystUsers | null;
   splits: PersonSplits;
@@ -287,7 +289,7 @@ export type GatheredAnswer = { kind: 'answered'; body: object } | Refused;
 
 /**
  * A route is a value: what it takes, what it answers, and one function that answers it: `run`, `prepare`,
- * `gather`, `inSession` or `signingIn`. The document is made from the same value.
+ * `gather`, `shared`, `inSession` or `signingIn`. The document is made from the same value.
  */
 export interface Route<Taken extends Input = Input> {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -329,6 +331,8 @@ export interface Route<Taken extends Input = Input> {
   prepare?(input: Taken, world: RequestContext): PreparedQuery;
   /** Of dead letters and single events: what their sources are asked. */
   gather?(input: Taken, sources: ControlServices, world: RequestContext): Promise<GatheredAnswer>;
+  /** What a shared link shows, or asks; the world is that of whoever has the link. */
+  shared?(input: Taken, link: ShareLink, world: RequestContext): GatheredAnswer | PreparedQuery;
   /** Of sessions: what they come to, for somebody who is known. */
   inSession?(input: Taken, asked: KnownAsked): Promise<SessionAnswer>;
   /** The same of sign-ins, which need nobody. */

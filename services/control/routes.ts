@@ -32,6 +32,7 @@ import { personRoutes, siteErasureRoutes } from './persons/routes.ts';
 import { eventTraceRoutes } from './queries/event_trace.ts';
 import { QUERY_EXAMPLES, queryRoutes } from './queries/routes.ts';
 import { savedAnswerRoutes, savedRoutes } from './queries/saved_routes.ts';
+import { sharedRoutes, shareRoutes } from './queries/share_routes.ts';
 import { deadLetterRoutes } from './redelivery/dead_letter_routes.ts';
 import { replayRoutes } from './redelivery/replay_routes.ts';
 import type { Route } from './route.ts';
@@ -79,6 +80,8 @@ export const ROUTES: readonly Route[] = [
   ...eventTraceRoutes,
   ...savedRoutes,
   ...savedAnswerRoutes,
+  ...shareRoutes,
+  ...sharedRoutes,
   ...cohortRoutes,
   ...alertRoutes,
 ];
@@ -104,7 +107,10 @@ const OF_QUERIES: readonly ControlErrorCode[] = [
   'query_cancelled',
   'query_unavailable',
 ];
+const OF_SHARED: readonly ControlErrorCode[] = ['share_unknown', 'share_limited', 'shares_unavailable'];
 const WITH_BODY: readonly ControlErrorCode[] = ['body_not_json', 'body_too_large', 'content_type_unsupported'];
+
+const isForKnown = ({ access }: Route): boolean => access !== 'open' && access !== 'shared';
 
 /** Every code that a route may answer. */
 export function errorsOf(route: Route): ControlErrorCode[] {
@@ -117,7 +123,8 @@ export function errorsOf(route: Route): ControlErrorCode[] {
   const isStored = writes || route.errors.includes('settings_not_stored');
   return [
     ...ALWAYS,
-    ...(route.access === 'open' ? [] : OF_CALLERS),
+    ...(isForKnown(route) ? OF_CALLERS : []),
+    ...(route.access === 'shared' ? OF_SHARED : []),
     ...(typeof route.access === 'string' ? [] : (['permission_missing'] as const)),
     ...(route.method === 'GET' || route.access === 'open' ? [] : (['csrf_missing'] as const)),
     ...(route.requiresReauthentication === undefined ? [] : (['proof_needed'] as const)),
@@ -180,6 +187,11 @@ export function controlDocument(): Record<string, unknown> {
         scheme: 'bearer',
         description: 'An admin token: svc_at_ or, where it has grants, svc_st_, and 32 characters',
       },
+      shareLink: {
+        type: 'http',
+        scheme: 'bearer',
+        description: 'What stands in the fragment of a shared link: svc_sh_ and 32 characters',
+      },
       session: {
         type: 'apiKey',
         in: 'cookie',
@@ -218,7 +230,7 @@ function documented(route: Route): DocumentedRoute {
       documentedSuccess(route),
       ...failuresByStatus(errorsOf(route), { errors: CONTROL_ERRORS, schema: errorShape }),
     ],
-    security: route.access === 'open' ? [] : ['adminToken', 'session'],
+    security: route.access === 'shared' ? ['shareLink'] : isForKnown(route) ? ['adminToken', 'session'] : [],
     ...(typeof route.access === 'string'
       ? {}
       : { permissions: [route.access.permission, ...(route.access.others ?? [])] }),
@@ -302,6 +314,7 @@ export const EXAMPLES: Readonly<Record<string, object>> = {
   replaceQuestion: { ...savedQuestion, owner: 'ci' },
   createBoard: { id: 'weekly', name: 'Weekly', questions: ['countries'] },
   replaceBoard: { id: 'weekly', name: 'Each week', questions: ['countries'] },
+  createShare: { kind: 'board', item_id: 'weekly', name: 'For the agency', last_days: 30, may_embed: true },
   createCohort: regulars,
   replaceCohort: { ...regulars, name: 'Regular buyers' },
   removeCohortMembers: { members: [{ distinct_id: 'customer-1' }] },

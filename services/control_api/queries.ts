@@ -57,6 +57,92 @@ export type SavedView = Meta & { id: string; name: string; owner: string; revisi
 
 export const savedParams = closed({ site_id: idField('The site it belongs to'), id: idField('Its id') });
 
+export const SHARE_DAYS = 30;
+const SHARE_DAYS_MAX = 365;
+
+const sharedKind = Type.Enum(['question', 'board'], { description: 'What it shows' });
+
+const shareFields = {
+  kind: sharedKind,
+  item_id: idField('Id of the board or the saved question'),
+  name: nameField('What the link is for; whoever opens it does not see it'),
+  last_days: nullable(Type.Integer({ minimum: 1, maximum: 400 }), {
+    description:
+      'Days up to now that it shows, in the zone of the site; null: the time that each question was saved with',
+  }),
+  may_embed: Type.Boolean({ description: "Whether pages of the site's `embed_origins` may have it in a frame" }),
+};
+
+export const shareShape = Type.Object({
+  link_id: Type.String({ description: 'Stands in its address; opens nothing by itself' }),
+  ...shareFields,
+  created_at: timeField('When it was made'),
+  created_by: Type.String({ description: 'Who made it' }),
+  expires_at: timeField('When it ends'),
+  revoked_at: nullable(timeField('When it was revoked, or what it shows was removed')),
+  state: Type.Enum(['active', 'expired', 'revoked']),
+  opened: nullable(countField('How often it was opened'), { description: 'Null: that is not known now' }),
+  last_opened_at: nullable(timeField('When it was last opened'), { description: 'Null: never, or that is not known' }),
+  ...metaFields,
+});
+export type ShareItem = Static<typeof shareShape>;
+
+export const newShare = closed({
+  kind: sharedKind,
+  item_id: shareFields.item_id,
+  name: shareFields.name,
+  last_days: Type.Optional(shareFields.last_days),
+  may_embed: Type.Optional(shareFields.may_embed),
+  days: Type.Optional(
+    Type.Integer({
+      description: 'After how many days it ends',
+      minimum: 1,
+      maximum: SHARE_DAYS_MAX,
+      default: SHARE_DAYS,
+      ...refusedAs('days_malformed'),
+    }),
+  ),
+});
+
+export const madeShareShape = Type.Object({
+  path: Type.String({ description: 'Of its page, with the secret in the fragment; shown once' }),
+  share: shareShape,
+});
+export type MadeShare = Static<typeof madeShareShape>;
+
+export const shareParams = closed({
+  site_id: idField('The site it belongs to'),
+  link_id: Type.String({ description: 'The link', maxLength: 64 }),
+});
+
+/** What a shared page has, whatever was sent for it: what is no link is answered as one that has ended. */
+const linkId = Type.String({ description: 'The link, as its address has it' });
+export const sharedParams = closed({ link_id: linkId });
+export const sharedQuestionParams = closed({ link_id: linkId, id: Type.String({ description: 'A question of it' }) });
+
+export const sharedShape = Type.Object({
+  name: Type.String({ description: 'Of the board or the question' }),
+  site_name: Type.String(),
+  time_zone: Type.String(),
+  week_start: Type.String(),
+  last_days: shareFields.last_days,
+  questions: Type.Array(
+    Type.Object({
+      id: questionFields.id,
+      name: questionFields.name,
+      query: questionFields.query,
+      question: Type.Record(Type.String(), Type.Unknown(), { description: 'What is asked, with the time of now' }),
+    }),
+  ),
+  left_out: countField('Questions of the board that no link shows, as they are about single persons or in SQL'),
+});
+export type SharedView = Static<typeof sharedShape>;
+
+export const sharedAnswerShape = Type.Object(
+  { as_of: timeField('When ClickHouse was queried') },
+  { additionalProperties: true },
+);
+
 const analystId = Type.String({
   description: 'The analyst: up to 32 of a-z, 0-9 and -',
   pattern: '^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$',

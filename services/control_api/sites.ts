@@ -214,6 +214,12 @@ const settable = {
       'The currency that `revenue` is in where a question names none, by the rates that are loaded; null: those that were sent',
     ...refusedAs('currency_malformed'),
   }),
+  embed_origins: Type.Array(Type.String({ minLength: 1, maxLength: 300, ...refusedAs('origin_malformed') }), {
+    description:
+      'Origins whose pages may have shared links in a frame, where a link allows it; `https://*.example.com` means every name below',
+    maxItems: 20,
+    ...refusedAs('too_many'),
+  }),
 };
 
 const siteId = idField('Chosen at creation, for good');

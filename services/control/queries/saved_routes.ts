@@ -3,8 +3,10 @@
 import { type Static, Type } from 'typebox';
 import { withPhoneHmacs } from '#pipelines/analytics/query_rewrites.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
+import type { Permission } from '#pipelines/settings/access.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem, unless } from '#pipelines/settings/problems.ts';
+import { endedShares } from '#pipelines/settings/share_links.ts';
 import { savedKey } from '#pipelines/settings/table.ts';
 import type { SavedItem, SavedKind } from '#schemas/setting.ts';
 import { closed, timeField } from '#services/control_api/fields.ts';
@@ -33,7 +35,7 @@ const DEFINITION_CHARACTERS_MAX = 32_768;
 /** Of all questions and boards of a site together. */
 const SITE_CHARACTERS_MAX = 256 * 1024;
 
-const itemsOf = (view: SettingsView, siteId: string, kind: SavedKind): SavedItem[] =>
+export const itemsOf = (view: SettingsView, siteId: string, kind: SavedKind): SavedItem[] =>
   view.table.savedItems(siteId).filter((item) => item.kind === kind);
 
 const isOnBoard = (view: SettingsView, siteId: string, id: string): boolean =>
@@ -81,6 +83,7 @@ export const savedRoutes: Route[] = (['question', 'board'] as const).flatMap((ki
       const keyed = withPhoneHmacs(JSON.parse(item.definition), (sha256) => world.phoneHmacs(item.site_id, sha256));
       return { body: { saved: { ...item, definition: JSON.stringify(keyed) } } };
     },
+    alsoEnded: ({ table }, siteId, id, nowMs) => endedShares(table, siteId, { kind, id }, nowMs),
     isKept: isOnBoard,
   }),
 );
@@ -133,7 +136,7 @@ function boardProblems(view: SettingsView, siteId: string, questions: readonly s
   ];
 }
 
-interface Saved {
+export interface Saved {
   query: string;
   question: Record<string, unknown>;
 }
@@ -146,7 +149,8 @@ function questionProblems(siteId: string, saved: Saved, world: RequestContext): 
   return problems.map((one) => ({ ...one, field: one.field === 'query' ? one.field : `question.${one.field}` }));
 }
 
-function questionOf(siteId: string, { query, question }: Saved, world: RequestContext): PreparedQuery {
+/** What a saved question asks, or why it cannot. */
+export function questionOf(siteId: string, { query, question }: Saved, world: RequestContext): PreparedQuery {
   const target = ROUTE_OF_KIND.get(query);
   if (target?.prepare === undefined || target.body === null) {
     return invalid([problem('not_there', 'query', `is none of: ${[...ROUTE_OF_KIND.keys()].join(', ')}`)]);
@@ -162,7 +166,7 @@ interface Times {
 }
 
 /** The times that are asked for, where a question of that kind has such. */
-function timesFor(query: string, { from, to }: Times): Times {
+export function timesFor(query: string, { from, to }: Times): Times {
   const fields = (ROUTE_OF_KIND.get(query)?.body as { properties?: object } | null | undefined)?.properties ?? {};
   if (!('from' in fields)) return {};
   return { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
@@ -174,13 +178,18 @@ const ofQuestion: Needs = {
   others: ['query.events', 'query.persons', 'query.sql'],
   choose(input, view) {
     const { site_id: siteId, id } = input.params as { site_id: string; id: string };
-    const item = view.table.savedItems(siteId).find((one) => one.kind === 'question' && one.id === id);
-    const { query, question: body }: Partial<Saved> = item === undefined ? {} : JSON.parse(item.definition);
-    const access = query === undefined ? undefined : ROUTE_OF_KIND.get(query)?.access;
-    if (access === undefined || typeof access === 'string') return 'query.aggregates';
-    return access.choose?.({ ...input, body }, view) ?? access.permission;
+    const item = itemsOf(view, siteId, 'question').find((one) => one.id === id);
+    return item === undefined ? 'query.aggregates' : permissionFor(siteId, JSON.parse(item.definition), view);
   },
 };
+
+/** What asking a question takes, which may name what singles people out. */
+export function permissionFor(siteId: string, { query, question: body }: Saved, view: SettingsView): Permission {
+  const access = ROUTE_OF_KIND.get(query)?.access;
+  if (access === undefined || typeof access === 'string') return 'query.aggregates';
+  const input = { params: { site_id: siteId }, query: {}, body, ifMatch: null };
+  return access.choose?.(input, view) ?? access.permission;
+}
 
 /** Asks a saved question. */
 export const savedAnswerRoutes = resource('Queries', [

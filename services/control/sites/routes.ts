@@ -5,11 +5,12 @@ import type { AnalystUser } from '#infra/clickhouse/analysts/analyst_users.ts';
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { canGrant } from '#pipelines/settings/access.ts';
 import { lifetimeRefusal } from '#pipelines/settings/callers.ts';
-import { canonicalDomain } from '#pipelines/settings/domains.ts';
+import { canonicalAllowedOrigin, canonicalDomain } from '#pipelines/settings/domains.ts';
 import { readEventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
 import { randomBase62 } from '#pipelines/settings/secrets.ts';
+import { endedShares } from '#pipelines/settings/share_links.ts';
 import { siteKey } from '#pipelines/settings/table.ts';
 import { siteProblems } from '#pipelines/settings/validate.ts';
 import {
@@ -125,7 +126,10 @@ export const siteRoutes = resource('Sites', [
       return (
         checkIfMatch(view, siteKey(site_id), ifMatch, 'required') ??
         refuseMove(before, body, world) ??
-        withFacts(changedSite(before, body, world, before), endedAccess(site_id, end_access, world))
+        withFacts(changedSite(before, body, world, before), [
+          ...endedAccess(site_id, end_access, world),
+          ...endedByMove(before, body, world),
+        ])
       );
     },
     async beside({ params: { site_id }, body: { account_id, end_access } }, sources, world) {
@@ -148,6 +152,11 @@ function refuseMove(before: Site, { account_id: to }: api.SiteChange, { view, ma
   const isTheirs = may('site.change', { account: before.account_id }) && may('site.create', { account: to });
   if (!isTheirs) return refused('permission_missing');
   return isFull(to, view) ? refused('limit_reached') : null;
+}
+
+/** Whoever has a link of the account that the site leaves is nobody that the other one knows. */
+function endedByMove(before: Site, { account_id: to }: api.SiteChange, { view, nowMs }: RequestContext): Fact[] {
+  return to === undefined || to === before.account_id ? [] : endedShares(view.table, before.site_id, null, nowMs);
 }
 
 const isFull = (accountId: string, { table }: SettingsView): boolean =>
@@ -180,6 +189,7 @@ function blankSite(siteId: string): Site {
     visitor_addresses: null,
     pages: PAGE_DEFAULTS,
     currency: null,
+    embed_origins: [],
   };
 }
 
@@ -193,13 +203,15 @@ function changedSite(
   { view, domainRules }: RequestContext,
   stored: Site | null,
 ): Outcome {
-  const { event_definitions: given, domains, block_rules, tag: tagChange, pages, ...rest } = change;
+  const { event_definitions: given, domains, block_rules, tag: tagChange, pages, embed_origins, ...rest } = change;
   const definitions = given === undefined ? { texts: before.event_definitions, problems: [] } : definitionTexts(given);
   if (definitions.problems.length > 0) return refused('settings_invalid', definitions.problems);
   const site: Site = {
     ...before,
     ...rest,
     domains: domains?.map((domain) => canonicalDomain(domain) ?? domain) ?? before.domains,
+    embed_origins:
+      embed_origins?.map((origin) => canonicalAllowedOrigin(origin) ?? origin) ?? before.embed_origins ?? [],
     tag: { ...before.tag, ...tagChange },
     pages: changedPages(before, pages),
     block_rules: block_rules?.map((rule) => ({ property: null, ...rule })) ?? before.block_rules,
@@ -236,7 +248,8 @@ function siteItem(view: SettingsView, site: Site, withVisitors: boolean) {
     !withVisitors && (rule.kind === 'ip' || rule.kind === 'distinct_id') ? { ...rule, value: HIDDEN } : rule,
   );
   const event_definitions = site.event_definitions.map((text): unknown => JSON.parse(text));
-  return { ...site, pages: changedPages(site), block_rules, event_definitions, ...metaOf(view, siteKey(site.site_id)) };
+  const filled = { pages: changedPages(site), embed_origins: site.embed_origins ?? [] };
+  return { ...site, ...filled, block_rules, event_definitions, ...metaOf(view, siteKey(site.site_id)) };
 }
 
 /**

@@ -12,8 +12,8 @@ import { accountOfFact, accountOfGrants } from '#pipelines/settings/audit.ts';
 import { ANONYMOUS, actorOf, isTotpCode, totpStep } from '#pipelines/settings/dashboard_users.ts';
 import { auditedRecords, JournalError, notedRecord, type SettingsJournal } from '#pipelines/settings/journal.ts';
 import type { RandomBytes } from '#pipelines/settings/secrets.ts';
-import { userKey } from '#pipelines/settings/table.ts';
-import type { User } from '#schemas/setting.ts';
+import { shareKey, userKey } from '#pipelines/settings/table.ts';
+import type { ShareLink, User } from '#schemas/setting.ts';
 import type { ControlErrorCode } from '../errors.ts';
 
 /** Seals what a user signs in with, each for its own user and field. */
@@ -314,6 +314,8 @@ interface SignInAudit {
   codeAsked(userId: string, network: string): void;
   /** Somebody known asked for what they may not. */
   permissionRefused(principal: Principal, operation: string, about: string): void;
+  /** Somebody opened a shared link, who is not known; `times`: how often it was opened by now. */
+  shareOpened(link: ShareLink, times: number): void;
 }
 
 const MINUTE_MS = 60_000;
@@ -332,11 +334,14 @@ const SIGNED_IN: Budget = { sameMs: 0, perHour: 60 };
 const CODES_ASKED: Budget = { sameMs: MINUTE_MS, perHour: 30 };
 /** What somebody known may not must not displace the tries to break in. */
 const PERMISSIONS: Budget = { sameMs: HOUR_MS, perHour: 30 };
+/** Of the links of an account; how often each was opened is with the link. */
+const SHARES: Budget = { sameMs: 24 * HOUR_MS, perHour: 10 };
 const KINDS_MAX = 1_000;
 
 export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowMs: () => number): SignInAudit {
   const [signIns, permissions] = [boundOfEach(SIGN_INS, nowMs), boundOfEach(PERMISSIONS, nowMs)];
   const [signedIn, codesAsked] = [boundOfEach(SIGNED_IN, nowMs), boundOfEach(CODES_ASKED, nowMs)];
+  const shares = boundOfEach(SHARES, nowMs);
   const record = (about: string, what: Record<string, unknown>, who: Noted): void => {
     const write = (): Promise<null> =>
       journal.change((view) => ({
@@ -377,6 +382,11 @@ export function createSignInAudit(journal: SettingsJournal, logger: Logger, nowM
     permissionRefused({ actor, grants }, operation, about) {
       const who = { actor, accountId: accountOfGrants(grants, journal.view().table) };
       recordDue(permissions(who.accountId), about, { done: 'permission.refused', operation }, who);
+    },
+    shareOpened({ site_id, link_id }, times) {
+      const about = shareKey(site_id, link_id);
+      const who = { actor: ANONYMOUS, accountId: accountOfFact(about, null, journal.view().table) };
+      if (shares(who.accountId)(about) !== null) record(about, { done: 'share.opened', times }, who);
     },
   };
 }

@@ -5,7 +5,7 @@ import { render } from 'preact';
 import { followTheme } from './browser_storage.ts';
 import { findPage, PAGES } from './page_list.ts';
 import { periodIn, storedPeriod, storePeriod, withPeriod } from './period.ts';
-import { currentLocation, setQueryDefaults, setRoutes, startRouter } from './router.ts';
+import { currentLocation, matchPath, setQueryDefaults, setRoutes, startRouter } from './router.ts';
 import { cancelReauth, currentUser, followSession, readSession, session, watchReauth } from './session.ts';
 import { fetchPageCode, Shell } from './shell.tsx';
 import { followSite, forgetSites } from './site_list.ts';
@@ -62,16 +62,29 @@ function clearUserState(): void {
   });
 }
 
+function startDashboard(root: HTMLElement): void {
+  followSession();
+  followSite();
+  followPeriod();
+  watchReauth();
+  clearUserState();
+  guardUnsaved();
+  startRouter();
+  setRoutes(PAGES.map(({ path }) => path));
+  void readSession();
+  fetchPageCode();
+  render(<Shell />, root);
+}
+
+/** Shows what a link shares to whoever has it: nobody is asked who they are, also in a frame of another site. */
+async function startShared(root: HTMLElement, linkId: string): Promise<void> {
+  const { SharedPage } = await import('./pages/shared/shared_page.tsx');
+  render(<SharedPage linkId={linkId} secret={location.hash.slice(1)} />, root);
+  addEventListener('hashchange', () => location.reload());
+}
+
 followTheme();
-followSession();
-followSite();
-followPeriod();
-watchReauth();
-clearUserState();
-guardUnsaved();
-startRouter();
-setRoutes(PAGES.map(({ path }) => path));
-void readSession();
-fetchPageCode();
 const root = document.getElementById('app');
-if (root !== null) render(<Shell />, root);
+const linkId = matchPath('/shared/:link', currentLocation.peek().path)?.['link'];
+if (root !== null && linkId !== undefined) void startShared(root, linkId);
+else if (root !== null) startDashboard(root);

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { wallMs } from '#pipelines/settings/calendar.ts';
+import { momentIn, offsetAt } from '#pipelines/settings/calendar.ts';
 import { readStored, writeStored } from './browser_storage.ts';
 import { timeZone } from './format.ts';
 
@@ -152,13 +152,6 @@ export function storePeriod(given: URLSearchParams): void {
 export const dayStart = (timeZone: string, year: number, month: number, day: number): number =>
   momentIn(timeZone, Date.UTC(year, month, day));
 
-/** When clocks in a zone show what those in UTC show at a moment. */
-export function momentIn(timeZone: string, shown: number): number {
-  const nearly = shown - offsetAt(shown, timeZone);
-  // Clocks may have been changed between the two.
-  return shown - offsetAt(nearly, timeZone);
-}
-
 /** When an interval so many later begins than one that begins at `start`. */
 export function laterStart(start: number, interval: Period['interval'], count: number, timeZone: string): number {
   if (interval === 'hour') return start + count * HOUR_MS;
@@ -172,6 +165,3 @@ export function dayIn(timeZone: string, ms: number): [year: number, month: numbe
   const shown = new Date(ms + offsetAt(ms, timeZone));
   return [shown.getUTCFullYear(), shown.getUTCMonth(), shown.getUTCDate()];
 }
-
-/** By how much clocks in a zone are ahead of UTC at a moment. */
-export const offsetAt = (ms: number, timeZone: string): number => wallMs(ms, timeZone) - Math.floor(ms / 1000) * 1000;

@@ -5,6 +5,7 @@ import { followTopic } from '#infra/kafka/follow_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { AuditPage, DataReadPage } from '#services/control_api/audit.ts';
 import { type ControlClient, createControlClient, httpTransport } from '#services/control_api/client.ts';
+import type { MadeShare, ShareItem } from '#services/control_api/queries.ts';
 import type { IssuedKeyItem, SiteItem } from '#services/control_api/sites.ts';
 import { kafkaOf, uniqueName } from '#test/harness/kafka.ts';
 import { readyProcess } from '#test/harness/service_process.ts';
@@ -105,6 +106,47 @@ describe('who asks for the events of people', () => {
     process.kill(running.pid, 'SIGTERM');
     await readyProcess(service, 'control', running);
     expect((await client.get<DataReadPage>(path)).items).toHaveLength(3);
+  });
+});
+
+describe('a shared link', () => {
+  it('is answered by ClickHouse to whoever has it, framed where its site says, limited, and gone once revoked', async () => {
+    const { site } = await makePlace(client);
+    const at = `/sites/${site}`;
+    const to = Date.now();
+    const question = { from: to - 86_400_000, to, field: { column: 'country' } };
+    await client.send('POST', `${at}/questions`, null, { id: 'countries', name: 'Countries', query: 'top', question });
+    await client.send('POST', `${at}/boards`, null, { id: 'weekly', name: 'Weekly', questions: ['countries'] });
+    const { version } = await client.get<SiteItem>(at);
+    await client.send('PATCH', at, version, { embed_origins: ['https://intranet.example'] });
+    const body = { kind: 'board', item_id: 'weekly', name: 'Agency', last_days: 7, may_embed: true };
+    const { path, share } = await client.send<MadeShare>('POST', `${at}/shares`, null, body);
+    const [page = '', secret = ''] = path.split('#');
+    const read = (what = '', bearer = secret) =>
+      fetch(`${service.ready.control}/v1/shared/${share.link_id}${what}`, {
+        headers: { authorization: `Bearer ${bearer}` },
+      });
+    const policyOf = async () => (await fetch(service.ready.control + page)).headers.get('content-security-policy');
+    expect(await policyOf()).toContain('frame-ancestors https://intranet.example;');
+    expect(await (await read()).json()).toMatchObject({ name: 'Weekly', questions: [{ id: 'countries' }] });
+    const answer = await read('/questions/countries');
+    expect([answer.status, await answer.json()]).toMatchObject([200, { values: [] }]);
+    const opened = (await client.list<ShareItem>(`${at}/shares`)).map((one) => [one.opened, one.state]);
+    expect(opened).toEqual([[1, 'active']]);
+    expect((await read('', `svc_sh_${'A'.repeat(32)}`)).status).toBe(404);
+    await client.send('POST', `${at}/shares/${share.link_id}/revoke`, null);
+    for (const what of ['', '/questions/countries']) {
+      const refused = await read(what);
+      expect([refused.status, await refused.json()]).toMatchObject([404, { error: { code: 'share_unknown' } }]);
+    }
+    expect(await policyOf()).toContain("frame-ancestors 'none';");
+    const tries = await Promise.all(Array.from({ length: 300 }, () => read()));
+    const limited = tries.find(({ status }) => status === 429);
+    expect(Number(limited?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(filesWith(join(service.dataDir, 'log'), secret)).toEqual([]);
+    for (const topic of [TOPICS.settings, TOPICS.audit]) {
+      expect((await recordsOf(topic)).filter((record) => record.includes(secret))).toEqual([]);
+    }
   });
 });
 

@@ -81,6 +81,7 @@ describe('sites', () => {
       visitor_places: null,
       visitor_addresses: null,
       currency: null,
+      embed_origins: [],
     });
   });
 
@@ -125,6 +126,7 @@ describe('sites', () => {
       visitor_places: null,
       visitor_addresses: null,
       currency: null,
+      embed_origins: [],
     });
   });
 

@@ -12,7 +12,12 @@ const LIMITS = { trustedProxies: [], bodyBytesMax: 1_000, requestTimeoutMs: 1_00
 
 function appOf(load: ReturnType<typeof createDashboard>): HttpServer {
   const app = createHttpServer(LIMITS);
-  mountDashboard(app, load, (reply, code) => reply.code(code === 'not_found' ? 404 : 503).send({ code }));
+  mountDashboard(
+    app,
+    load,
+    (reply, code) => reply.code(code === 'not_found' ? 404 : 503).send({ code }),
+    (linkId) => (linkId === 'framed' ? ['https://intranet.example', 'https://*.shop.example'] : []),
+  );
   return app;
 }
 
@@ -53,6 +58,23 @@ describe('the page', () => {
       expect(body.match(/<script|modulepreload/g)?.length).toBeLessThanOrEqual(4);
       expect(body).toContain('<link rel="preload" as="fetch" crossorigin href="/v1/session">');
     }
+  });
+
+  it('of a shared link asks nobody who they are, and is framed only where the link says', async () => {
+    const [framed, other] = await Promise.all(
+      ['/dashboard/shared/framed', '/dashboard/shared/none'].map((url) => get(url)),
+    );
+    expect(framed?.body).toBe(other?.body);
+    expect(framed?.body).not.toContain('/v1/session');
+    expect(framed?.body).toContain('<meta name="robots" content="noindex">');
+    const policies = [framed, other].map((one) => String(one?.headers['content-security-policy']).split('; '));
+    expect(policies[0]).toContain('frame-ancestors https://intranet.example https://*.shop.example');
+    expect(policies[1]).toContain("frame-ancestors 'none'");
+    expect(framed?.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'referrer-policy': 'no-referrer',
+      'x-robots-tag': 'noindex, nofollow',
+    });
   });
 
   it('allows no inline code, no other host and no framing', async () => {

@@ -53,7 +53,7 @@ import { undocumented } from './documented.ts';
 import { memoryAnalysts } from './memory_analysts.ts';
 import { type MemoryDeadLetters, memoryDeadLetters } from './memory_letters.ts';
 import { type MemoryPersons, memoryPersons } from './memory_persons.ts';
-import { type MemorySessions, memoryLimits, memoryNotes, memorySessions } from './memory_sessions.ts';
+import { type MemorySessions, memoryLimits, memoryNotes, memorySessions, memoryShareUse } from './memory_sessions.ts';
 
 export const NOW_MS = Date.UTC(2026, 10, 21, 12, 0, 0);
 export const TOKEN = `svc_at_${'T'.repeat(32)}`;
@@ -217,6 +217,7 @@ export async function control(
     trustedProxies: [],
     sessions: createSessionKeeper(sessions.store, random, () => clock.nowMs),
     limits: memoryLimits(sessions),
+    shareUse: memoryShareUse(sessions),
     passwords,
     userSecrets,
     oidc: { providers, notes },

@@ -1,5 +1,6 @@
 import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { OneTimeTokens, Session, SessionStore, SignInLimits } from '#infra/redis/sessions.ts';
+import type { LinkUse, ShareUse } from '#infra/redis/share_use.ts';
 
 /** Sessions in memory, and a Redis that can be away. */
 export interface MemorySessions {
@@ -95,6 +96,34 @@ export function memoryLimits(world: MemorySessions): SignInLimits {
       const isNew = !steps.has(`${userId}/${step}`);
       steps.add(`${userId}/${step}`);
       return isNew;
+    },
+  };
+}
+
+/** Requests of one link or address that are let through; then none are for a minute. */
+export const SHARED_MAX = 20;
+
+/** How shared links are used, in the same Redis. */
+export function memoryShareUse(world: MemorySessions): ShareUse {
+  const asked = new Map<string, number>();
+  const uses = new Map<string, LinkUse>();
+  return {
+    async admit(address, linkId) {
+      reach(world);
+      const counted = [address, ...(linkId === null ? [] : [linkId])];
+      if (counted.some((one) => (asked.get(one) ?? 0) >= SHARED_MAX)) return 60_000;
+      for (const one of counted) asked.set(one, (asked.get(one) ?? 0) + 1);
+      return 0;
+    },
+    async opened(linkId, nowMs) {
+      reach(world);
+      const opened = (uses.get(linkId)?.opened ?? 0) + 1;
+      uses.set(linkId, { opened, lastMs: nowMs });
+      return opened;
+    },
+    async read() {
+      reach(world);
+      return uses;
     },
   };
 }

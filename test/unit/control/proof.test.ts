@@ -143,6 +143,7 @@ test('routes that take a proof say so in the document, with a status of its own'
       'changeUser',
       'createDestination',
       'createReplay',
+      'createShare',
       'createUser',
       'inviteUser',
       'issueToken',

@@ -36,6 +36,7 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
   ['site', MANAGERS, 'createSurvey replaceSurvey deleteSurvey createPromo replacePromo deletePromo'],
   ['site', MANAGERS, 'createForm replaceForm deleteForm'],
   ['site', ANALYSTS, 'createQuestion replaceQuestion deleteQuestion createBoard replaceBoard deleteBoard'],
+  ['site', ANALYSTS, 'listShares createShare revokeShare'],
   ['site', EVERY, 'listAlerts getAlert listAlertStates listFiredAlerts'],
   ['site', NOT_VIEWERS, 'createAlert replaceAlert deleteAlert testAlert'],
   ['anywhere', OPERATORS, 'listKeys listReplays listDeadLetters getDeadLetter resendDeadLetters'],
@@ -69,6 +70,8 @@ const TABLE: [where: Where, roles: readonly string[], operations: string][] = [
 
 /** Those of somebody's own session, and those of nobody yet: sessions.test.ts and oidc.test.ts have them. */
 const OF_SESSIONS = ['signIn', 'signOut', 'listProviders', 'startAtProvider', 'finishAtProvider'];
+/** Those of whoever has a link: shared_links.test.ts has them. */
+const OF_LINKS = ['readShared', 'answerShared'];
 
 const GRANTED: [place: Where | 'elsewhere', grant: object][] = [
   ['installation', {}],
@@ -104,7 +107,9 @@ describe('the table of roles', () => {
   it('has every operation of the document, once', () => {
     const all = TABLE.flatMap(([, , ids]) => ids.split(' '));
     expect(all).toHaveLength(new Set(all).size);
-    expect([...all, ...OF_SESSIONS, 'health'].sort()).toEqual(operations.map(({ operationId }) => operationId).sort());
+    expect([...all, ...OF_SESSIONS, ...OF_LINKS, 'health'].sort()).toEqual(
+      operations.map(({ operationId }) => operationId).sort(),
+    );
   });
 });
 

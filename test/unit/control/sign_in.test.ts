@@ -24,6 +24,7 @@ function partsWith(world: Control, verify: Passwords['verify']): SignInParts {
       signInRefused: () => undefined,
       codeAsked: () => undefined,
       permissionRefused: () => undefined,
+      shareOpened: () => undefined,
     },
     oidc: { providers: [], notes: memoryNotes(sessions, nowMs) },
     secondFactorRoles: [],

@@ -63,11 +63,14 @@ test('only what was changed of a site is sent, and an emptied field is null', ()
     ...{ clarity_project_id: null, gtm_container_id: null, event_days: null, outcome_days: 90 },
     ...{ time_zone: null, week_start: null, visitor_places: null, visitor_addresses: 'cut', currency: null },
     person_days: 400,
+    embed_origins: [] as string[],
     consent_defaults: [{ country: 'EEA', consent: 'denied' }],
   } as SiteItem;
   const draft = generalDraft(site);
   expect(generalChange(draft, site)).toEqual({});
   expect(draft.consentDefaults).toBe('EEA denied');
+  const embeds = generalChange({ ...draft, embedOrigins: ' https://a.example\n\n' }, site);
+  expect(embeds).toEqual({ embed_origins: ['https://a.example'] });
   expect(generalChange({ ...draft, consentDefaults: ' de=denied\n\nElse granted' }, site)).toEqual({
     consent_defaults: [
       { country: 'DE', consent: 'denied' },

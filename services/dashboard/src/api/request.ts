@@ -11,6 +11,8 @@ interface RequestOptions {
   /** The version that was read, for If-Match. */
   version?: string;
   signal?: AbortSignal;
+  /** What opens a shared link: it is sent in the place of any session. */
+  bearer?: string;
 }
 
 const UNREACHABLE: ApiError = {
@@ -79,17 +81,18 @@ async function untilShownLater(signal: AbortSignal | undefined): Promise<void> {
 async function sentOnce<Value>(
   method: Method,
   path: string,
-  { query = {}, body, version, signal }: RequestOptions,
+  { query = {}, body, version, signal, bearer }: RequestOptions,
   readValue: (response: Response) => Promise<Value>,
 ): Promise<ApiResult<Value>> {
   try {
     const response = await fetch(withParameters(path, query), {
       method,
-      credentials: 'same-origin',
+      credentials: bearer === undefined ? 'same-origin' : 'omit',
       cache: 'no-store',
       headers: {
         accept: 'application/json',
         ...(method === 'GET' ? {} : GUARD),
+        ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...(version === undefined ? {} : { 'if-match': `"${version}"` }),
       },
@@ -168,6 +171,7 @@ const PARTS_AWAY: Readonly<Record<string, string>> = {
   dead_letters_unavailable: 'Kafka is not responding, so dead letters are unavailable.',
   refusals_unavailable: 'Redis is not responding, so rejected events are unavailable. Events are still accepted.',
   tag_health_unavailable: 'Redis is not responding, so tag statistics are unavailable. Events are still accepted.',
+  shares_unavailable: 'Redis is not responding, so shared links are unavailable. Try again later.',
   sessions_unavailable: 'Redis is not responding, so sessions are unavailable. Events are still accepted.',
   settings_not_stored: 'Kafka is not responding. The change may or may not have been saved.',
   dns_unavailable: 'The DNS servers are not responding.',

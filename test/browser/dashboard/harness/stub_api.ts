@@ -76,6 +76,7 @@ export function siteOf(site_id: string, name: string): object {
       visitor_places: null,
       visitor_addresses: null,
       currency: null,
+      embed_origins: [],
       event_definitions: [],
       tag: { ...tag, inventory: true },
       pages: PAGE_DEFAULTS,

@@ -32,7 +32,11 @@ const REQUEST_MS_MAX = 30_000;
 const STUB_HEADER = 'x-stub-api';
 
 /** Serves the dashboard, or what another entry is bundled to in its place, and opens a browser. */
-export async function openStubDashboard(kind: ChromiumKind = 'shell', entry?: string): Promise<StubDashboard> {
+export async function openStubDashboard(
+  kind: ChromiumKind = 'shell',
+  entry?: string,
+  framesOf?: (linkId: string) => readonly string[],
+): Promise<StubDashboard> {
   const app = createHttpServer({
     trustedProxies: [],
     bodyBytesMax: 1_000_000,
@@ -40,7 +44,8 @@ export async function openStubDashboard(kind: ChromiumKind = 'shell', entry?: st
     closingMs: 0,
   });
   const apis = mountApis(app);
-  mountDashboard(app, createDashboard(createLogger('dashboard', 'error'), entry), (reply) => reply.code(404).send());
+  const load = createDashboard(createLogger('dashboard', 'error'), entry);
+  mountDashboard(app, load, (reply) => reply.code(404).send(), framesOf);
   const url = `http://127.0.0.1:${await listen(app, '127.0.0.1', 0)}`;
   const browser = await openBrowser(kind);
   const open = async (api: StubApi, options?: BrowserContextOptions): Promise<Visit> => {

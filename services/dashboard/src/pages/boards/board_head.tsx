@@ -28,10 +28,12 @@ interface BoardHeadProps {
   period: Period;
   /** When it was read last. */
   readMs: number;
+  /** Null: the person may not. */
+  onShare: (() => void) | null;
 }
 
 /** The name of a board, and the way to a wall: without navigation, in larger letters, read anew by itself. Escape leads back. */
-export function BoardHead({ name, period, readMs }: BoardHeadProps) {
+export function BoardHead({ name, period, readMs, onShare }: BoardHeadProps) {
   const minutes = wallMinutes();
   const isWall = minutes !== null;
   useEffect(() => {
@@ -68,6 +70,7 @@ export function BoardHead({ name, period, readMs }: BoardHeadProps) {
           />
         </>
       )}
+      {!isWall && onShare !== null && <Button kind="small" label="Share" onClick={onShare} />}
       <Button
         kind="small"
         icon={isWall ? 'close' : 'wide'}

@@ -1,6 +1,4 @@
-import type { ComponentType } from 'preact';
 import { useState } from 'preact/hooks';
-import type { Questions } from '#pipelines/analytics/questions.ts';
 import { type ApiResult, queryPath, request } from '../../api/request.ts';
 import { useQuery } from '../../api/use_answer.ts';
 import { ConflictDialog, useSave } from '../../editing/editing.tsx';
@@ -8,26 +6,17 @@ import { idOf } from '../../format.ts';
 import type { PageProps } from '../../page_list.ts';
 import type { Period } from '../../period.ts';
 import { questionAddress } from '../../questions/query_address.ts';
-import { ActorDialog, type AnswerViewProps, type ListedPart } from '../../questions/question_result.tsx';
-import {
-  type Board,
-  listQuestions,
-  type QuestionKind,
-  readBoard,
-  replaceBoard,
-  type SavedQuestion,
-} from '../../questions/saved.ts';
+import { ActorDialog, type ListedPart } from '../../questions/question_result.tsx';
+import { type Board, listQuestions, readBoard, replaceBoard, type SavedQuestion } from '../../questions/saved.ts';
 import { mayAt } from '../../session.ts';
 import { Button, IconButton } from '../../ui/button.tsx';
-import { type Column, DataTable, saveCsv } from '../../ui/data_table.tsx';
+import { saveCsv } from '../../ui/data_table.tsx';
 import { Empty, FailureNote, Panel, Shown } from '../../ui/panel.tsx';
 import { usePeriod } from '../../ui/period_picker.tsx';
-import { FunnelView } from '../funnels/funnel_view.tsx';
-import { PathsView } from '../paths/paths_view.tsx';
-import { RetentionView } from '../retention/retention_view.tsx';
-import { TrendsView } from '../trends/trends_view.tsx';
 import { BoardHead, wallEveryMs } from './board_head.tsx';
+import { SavedAnswer } from './saved_answer.tsx';
 import { savedTable } from './saved_table.ts';
+import { ShareDialog } from './share_dialog.tsx';
 
 interface BoardContent {
   readMs: number;
@@ -51,6 +40,7 @@ export default function BoardPage({ params }: PageProps) {
   const period = usePeriod(everyMs);
   const asked = useQuery(`${siteId} ${id}`, (signal) => readContent(siteId, id, signal), everyMs);
   const [part, setPart] = useState<ListedPart | null>(null);
+  const [shares, setShares] = useState(false);
   const saving = useSave();
   const arrange = (board: Board, question: string, to: number | null): void =>
     void saving.save<Board>({
@@ -68,7 +58,13 @@ export default function BoardPage({ params }: PageProps) {
       <Shown asked={asked} lines={8}>
         {({ readMs, board, questions }) => (
           <div class="stack board">
-            <BoardHead name={board.name} period={period} readMs={readMs} />
+            <BoardHead
+              name={board.name}
+              period={period}
+              readMs={readMs}
+              onShare={mayAt('saved.change', siteId) ? () => setShares(true) : null}
+            />
+            {shares && <ShareDialog siteId={siteId} kind="board" item={board} onClose={() => setShares(false)} />}
             {questions.length === 0 && (
               <Empty title="This board is empty">Save a query on another page and add it to this board.</Empty>
             )}
@@ -168,71 +164,4 @@ function QuestionPanel({ siteId, saved, period, everyMs, onPart, at, onPlace }: 
       </Shown>
     </Panel>
   );
-}
-
-/** What shows the answers of a kind; null: its table. */
-const VIEWS: { readonly [Kind in keyof Questions]: ComponentType<AnswerViewProps<Kind>> | null } = {
-  funnel: FunnelView,
-  trends: TrendsView,
-  retention: RetentionView,
-  paths: PathsView,
-  correlation: null,
-  revenue: null,
-  stickiness: null,
-  visits: null,
-  lifecycle: null,
-  top: null,
-  live: null,
-  timeline: null,
-  survey: null,
-  promo: null,
-  form: null,
-  actors: null,
-  cohorts: null,
-  members: null,
-};
-
-interface SavedAnswerProps {
-  kind: QuestionKind;
-  query: object;
-  answer: object;
-  onPart: ((part: ListedPart) => void) | undefined;
-}
-
-function SavedAnswer({ kind, ...shown }: SavedAnswerProps) {
-  const table = <AnswerRows query={shown.query} answer={shown.answer} name={kind} />;
-  if (kind === 'sql') {
-    return (
-      <div class="stack">
-        <p class="muted">Uses the dates in its SQL: the period of this page does not apply.</p>
-        {table}
-      </div>
-    );
-  }
-  // The service answers a saved question as its kind is answered; a newer one may have kinds that are not among these.
-  const View = (VIEWS[kind] ?? null) as ComponentType<Omit<SavedAnswerProps, 'kind'>> | null;
-  return View === null ? table : <View {...shown} />;
-}
-
-function AnswerRows({ query, answer, name }: { query: object; answer: object; name: QuestionKind }) {
-  const { columns, rows } = savedTable(name, { query, answer });
-  return (
-    <DataTable
-      caption="Answer"
-      columns={columns.map((title, at): Column<Row> => ({ id: title, title, value: ({ cells }) => plain(cells[at]) }))}
-      rows={rows.map((cells, number) => ({ cells, number }))}
-      keyOf={({ number }) => String(number)}
-      csvName={name}
-    />
-  );
-}
-
-interface Row {
-  cells: readonly unknown[];
-  number: number;
-}
-
-function plain(cell: unknown): string | number | null {
-  if (cell === null || cell === undefined) return null;
-  return typeof cell === 'number' || typeof cell === 'string' ? cell : JSON.stringify(cell);
 }

@@ -10,7 +10,9 @@ import { AskedTable, actionColumn, type Column, linkColumn, numberColumn, timeCo
 import { Confirm, toast } from '../../ui/dialog.tsx';
 import { siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
+import { ShareDialog } from './share_dialog.tsx';
 
+type Shared = { kind: 'board' | 'question'; item: Board | SavedQuestion };
 type Removed = { kind: 'board' | 'query'; path: string; item: Board | SavedQuestion };
 
 export default function BoardsPage({ params }: PageProps) {
@@ -18,6 +20,7 @@ export default function BoardsPage({ params }: PageProps) {
   const boards = useList<Board>(boardsPath(siteId));
   const questions = useList<SavedQuestion>(questionsPath(siteId));
   const [removed, setRemoved] = useState<Removed | null>(null);
+  const [shared, setShared] = useState<Shared | null>(null);
   const mayChange = mayAt('saved.change', siteId);
   const removal = <Item extends Board | SavedQuestion>(kind: Removed['kind'], path: string) =>
     mayChange &&
@@ -27,13 +30,23 @@ export default function BoardsPage({ params }: PageProps) {
       nameOf: ({ name }) => `Remove ${name}`,
       act: (item) => setRemoved({ kind, path, item }),
     });
+  const sharing = <Item extends Board | SavedQuestion>(kind: Shared['kind']) =>
+    mayChange && {
+      ...actionColumn<Item>({
+        kind: 'small',
+        label: 'Share',
+        nameOf: ({ name }) => `Share ${name}`,
+        act: (item) => setShared({ kind, item }),
+      }),
+      ...{ id: 'share', title: 'Share' },
+    };
   return (
     <div class="stack">
       <Panel title="Boards" note="A board shows several saved queries for the same period.">
         <AskedTable
           asked={boards}
           caption="List of boards"
-          columns={[...boardColumns(siteId), removal<Board>('board', boardsPath(siteId))]}
+          columns={[...boardColumns(siteId), sharing<Board>('board'), removal<Board>('board', boardsPath(siteId))]}
           keyOf={({ id }) => id}
           emptyText="No boards yet. Save a query and add it to one."
         />
@@ -42,11 +55,16 @@ export default function BoardsPage({ params }: PageProps) {
         <AskedTable
           asked={questions}
           caption="List of saved queries"
-          columns={[...questionColumns(siteId), removal<SavedQuestion>('query', questionsPath(siteId))]}
+          columns={[
+            ...questionColumns(siteId),
+            sharing<SavedQuestion>('question'),
+            removal<SavedQuestion>('query', questionsPath(siteId)),
+          ]}
           keyOf={({ id }) => id}
           emptyText="No saved queries yet"
         />
       </Panel>
+      {shared !== null && <ShareDialog siteId={siteId} {...shared} onClose={() => setShared(null)} />}
       {removed !== null && (
         <RemoveDialog
           removed={removed}

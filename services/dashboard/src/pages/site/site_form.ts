@@ -23,6 +23,8 @@ export interface GeneralDraft {
   visitorPlaces: NonNullable<SiteItem['visitor_places']>;
   visitorAddresses: NonNullable<SiteItem['visitor_addresses']>;
   currency: string;
+  /** One on a line. */
+  embedOrigins: string;
 }
 
 export const CATEGORIES: readonly { value: SiteItem['business_category']; label: string }[] = [
@@ -56,6 +58,7 @@ export const generalDraft = (site: SiteItem): GeneralDraft => ({
   visitorPlaces: site.visitor_places ?? 'city',
   visitorAddresses: site.visitor_addresses ?? 'whole',
   currency: site.currency ?? '',
+  embedOrigins: site.embed_origins.join('\n'),
 });
 
 const EVERY_OTHER = 'else';
@@ -74,11 +77,16 @@ function consentDefaults(text: string): SiteItem['consent_defaults'] {
 /** Not a number where the text is none: the service says what it takes. */
 const daysOrNull = (text: string): number | null => (text.trim() === '' ? null : Number(text));
 
+const linesOf = (text: string): string[] =>
+  text
+    .split('\n')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
+
 const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
 
 export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
-  const events = draft.identifyEvents.split('\n').map((one) => one.trim());
-  const named = events.filter((one) => one !== '');
+  const named = linesOf(draft.identifyEvents);
   const after = {
     name: draft.name.trim(),
     mode: draft.mode,
@@ -96,6 +104,7 @@ export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
     visitor_places: draft.visitorPlaces === 'city' ? null : draft.visitorPlaces,
     visitor_addresses: draft.visitorAddresses === 'whole' ? null : draft.visitorAddresses,
     currency: orNull(draft.currency.toUpperCase()),
+    embed_origins: linesOf(draft.embedOrigins),
   } satisfies SiteChange;
   const changed = Object.entries(after).filter(
     ([name, value]) => JSON.stringify(value) !== JSON.stringify(site[name as keyof typeof after]),

@@ -51,6 +51,7 @@ const NAMES: Readonly<Record<keyof GeneralDraft, string>> = {
   visitorPlaces: 'Places of visitors',
   visitorAddresses: 'Addresses of visitors',
   currency: 'Currency of revenue',
+  embedOrigins: 'Origins that may embed shared links',
 };
 
 export function GeneralForm(props: SitePartProps) {
@@ -105,6 +106,13 @@ const GeneralFields = ({ field }: { field: ReturnType<typeof textFields<GeneralD
       placeholder="EUR"
       hint="Others are converted where rates are loaded; empty: as sent."
       {...field('currency', 'currency')}
+    />
+    <TextField
+      label={`${NAMES.embedOrigins} (optional)`}
+      lines={3}
+      placeholder={'https://intranet.example\nhttps://*.example.com'}
+      hint="One per line. Their pages may show links that allow it in a frame. Empty: none may."
+      {...field('embedOrigins', 'embed_origins')}
     />
     <TextField
       label={`${NAMES.identifyEvents} (optional)`}

@@ -2,11 +2,11 @@ import { Default, Errors } from 'typebox/value';
 import { contentOf } from '#pipelines/engage/content.ts';
 import type { EngageKind } from '#pipelines/engage/definition_fields.ts';
 import { DEFINITION_SCHEMAS, type Definition, ownProblems } from '#pipelines/engage/definition_problems.ts';
+import { momentIn, offsetAt } from '#pipelines/settings/calendar.ts';
 import type { Problem } from '#pipelines/settings/problems.ts';
 import { problemsOfErrors, type SchemaError } from '#services/control_api/fields.ts';
 import type { ShownItem } from '#services/engage_panels/shown_item.ts';
 import { timeZone } from '../../../format.ts';
-import { momentIn, offsetAt } from '../../../period.ts';
 import { sentDefinition } from '../engage_item.ts';
 
 /** A definition as it was typed, with what is wrong with it. */
