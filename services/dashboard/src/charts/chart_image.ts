@@ -1,4 +1,5 @@
-import { saveFile } from '../ui/data_table.tsx';
+import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
+import { saveCsv, saveFile } from '../ui/data_table.tsx';
 import { AXIS_FONT_PX, colourOf, resolved, type Series } from './chart_table.tsx';
 
 /** A chart that no canvas shows, in pixels from its corner. Colours are properties of the styles. */
@@ -21,6 +22,9 @@ export type Shape =
   | { kind: 'path'; path: string; fill: string; opacity?: number }
   /** In the middle of its box's height, and no wider than that. */
   | (Box & { kind: 'text'; text: string; colour?: string; align?: 'end' });
+
+/** Saves the numbers of a chart for a spreadsheet. */
+export const saveNumbers = (name: string, table: AnswerTable): void => saveCsv(name, table);
 
 const LINE_PX = 18;
 const MARGIN_PX = 12;

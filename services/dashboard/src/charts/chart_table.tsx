@@ -125,7 +125,7 @@ export const ChartActions = ({ title, table, draw, when }: ChartActionsProps) =>
         icon="download"
         label="CSV"
         aria-label={`CSV of ${title}`}
-        onClick={async () => (await import('../ui/data_table.tsx')).saveCsv(idOf(title), table())}
+        onClick={async () => (await import('./chart_image.ts')).saveNumbers(idOf(title), table())}
       />
     )}
   </>
