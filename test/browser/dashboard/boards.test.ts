@@ -213,7 +213,7 @@ test('on a wall a board stands alone in larger letters and is read anew, and Esc
   await page.keyboard.press('Escape');
   await enter.waitFor();
   expect(new URL(page.url()).searchParams.has('wall')).toBe(false);
-  expect(await page.evaluate(() => document.fullscreenElement)).toBe(null);
+  await page.waitForFunction(() => document.fullscreenElement === null);
   expect(faults).toEqual([]);
   await context.close();
 });
