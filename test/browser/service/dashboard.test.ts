@@ -107,7 +107,7 @@ test('Live has every event that the API lists, and a row opens to its whole way'
   }
   await page.getByRole('button', { name: 'purchase' }).click();
   const way = page.getByRole('dialog');
-  for (const text of ['One more copy was dropped.', 'HTTP 200', 'Delivered', 'with the server key']) {
+  for (const text of ['One duplicate was dropped.', 'HTTP 200', 'Delivered', 'with the server key']) {
     await way.getByText(text).first().waitFor({ timeout: 60_000 });
   }
   await page.keyboard.press('Escape');
