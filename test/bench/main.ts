@@ -4,6 +4,7 @@ import { benchEngage } from './engage/bench.ts';
 import { benchFlow } from './flow/bench.ts';
 import { benchMemory } from './memory/bench.ts';
 import { benchPersons } from './persons/bench.ts';
+import { showProfiles } from './profile.ts';
 import { benchQuery } from './query/bench.ts';
 import { benchQuestions } from './questions/bench.ts';
 import { compare } from './results.ts';
@@ -21,6 +22,7 @@ const BENCHES: Record<string, () => void | Promise<void>> = {
   query: benchQuery,
   questions: benchQuestions,
   compare: () => compare(process.argv[3] ?? '', process.argv[4] ?? ''),
+  profile: () => showProfiles(process.argv[3] ?? ''),
 };
 
 const name = process.argv[2] ?? '';
