@@ -120,7 +120,7 @@ const KEY = {
 };
 const META = { owner: 'ana', revision: 1 };
 const DESTINATION = {
-  ...{ site_id: 'shop', name: 'webhook', enabled: true, secrets: ['secret'] },
+  ...{ site_id: 'shop', name: 'webhook', kind: 'webhook', enabled: true, secrets: ['secret'], rules: [] },
   settings: { url: 'https://hooks.shop.example/in' },
 };
 const SURVEY = { id: 'nps', name: 'NPS', enabled: true, title: 'A', starts_at: null, ends_at: null, revision: 1 };
