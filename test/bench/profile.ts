@@ -40,7 +40,7 @@ const processOf = ({ nodes }: CpuProfile): string =>
     .find(Boolean) ?? 'a process';
 
 /** Functions with their share of the busy time, the largest first. */
-export function selfTimes({ nodes, samples, timeDeltas }: CpuProfile) {
+function selfTimes({ nodes, samples, timeDeltas }: CpuProfile) {
   const places = new Map(nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
   const times = new Map<string, number>();
   let busyUs = 0;
