@@ -9,7 +9,7 @@ import { clientHangs } from './rows/hang.ts';
 import { killed, killedAtFailpoints, killedAtFailpointsTogether, killedAtRandom } from './rows/kills.ts';
 import { rebalanceStorm, rollingRestart, terminated, zombie } from './rows/membership.ts';
 import { OTHERS_UNDELAYED, OTHERS_UNDELAYED_BY_PLATFORM } from './rows/others_undelayed.ts';
-import { DESTINATION_OUTAGE } from './rows/outage.ts';
+import { DESTINATION_OUTAGE, SECOND_DESTINATION_OUTAGE } from './rows/outage.ts';
 import { PARTITIONS_ADDED, PARTITIONS_BELIEVED } from './rows/partitions.ts';
 import {
   BROKER_STALLED_THEN_EDGE_KILLED,
@@ -82,6 +82,7 @@ export const MATRIX: readonly Row[] = [
   POISON,
   POISON_EVENT,
   DESTINATION_OUTAGE,
+  SECOND_DESTINATION_OUTAGE,
   OTHERS_UNDELAYED,
   SLOW_WEBHOOK,
   PAUSED_BACKLOG,
