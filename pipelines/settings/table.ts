@@ -53,6 +53,8 @@ export interface SettingsTable {
   domainProofs(siteId: string): ReadonlyMap<string, DomainProof>;
   /** The sites whose ga4 destinations have this measurement id. */
   sitesByMeasurementId(measurementId: string): Site[];
+  /** The sites of which a browser key may call from exactly this origin. */
+  sitesByOrigin(origin: string): Site[];
   /** By their hashes. */
   keysOfSite(siteId: string): ReadonlyMap<string, ApiKey>;
   adminToken(tokenHash: string): AdminToken | undefined;
@@ -90,6 +92,7 @@ const createState = () => ({
   proven: createClaims(),
   domainProofs: new Map<string, Map<string, DomainProof>>(),
   measurementIds: createClaims(),
+  origins: createClaims(),
   adminTokens: new Map<string, AdminToken>(),
   replays: new Map<string, Replay>(),
   engage: new Map<string, readonly EngageItem[]>(),
@@ -139,6 +142,10 @@ const lookups = (state: State) =>
     domainProofs: (siteId) => state.domainProofs.get(siteId) ?? NO_PROOFS,
     sitesByMeasurementId: (measurementId) =>
       state.measurementIds.claimants(measurementId).flatMap((siteId) => ownedSite(state, siteId) ?? []),
+    sitesByOrigin(origin) {
+      const siteIds = state.origins.claimants(origin).flatMap((keyHash) => state.keys.get(keyHash)?.site_id ?? []);
+      return [...new Set(siteIds)].flatMap((siteId) => state.sites.get(siteId) ?? []);
+    },
     keysOfSite: (siteId) => state.keysBySite.get(siteId) ?? NO_KEYS,
     adminToken: (tokenHash) => state.adminTokens.get(tokenHash),
     replay: (replayId) => state.replays.get(replayId),
@@ -235,8 +242,9 @@ function replace<T>(facts: Map<string, T>, id: string, fact: T | null): boolean 
 }
 
 function storeKey(state: State, keyHash: string, key: ApiKey | null): boolean {
-  const before = state.keys.get(keyHash)?.site_id;
-  if (before !== undefined) state.keysBySite.get(before)?.delete(keyHash);
+  const before = state.keys.get(keyHash);
+  if (before !== undefined) state.keysBySite.get(before.site_id)?.delete(keyHash);
+  state.origins.replace(keyHash, before?.allowed_origins ?? [], key?.allowed_origins ?? []);
   if (key !== null) {
     const ofSite = state.keysBySite.get(key.site_id) ?? new Map<string, ApiKey>();
     state.keysBySite.set(key.site_id, ofSite.set(keyHash, key));
@@ -306,14 +314,14 @@ function destinationsOfKind(state: State, kind: string): Map<string, readonly De
   return created;
 }
 
-/** Public names (domains, measurement ids) and the site each belongs to. */
+/** Public names (domains, measurement ids) with the site that each belongs to, origins with the keys that may call from them. */
 interface Claims {
   /** The site that owns the name. */
   owner(name: string): string | undefined;
-  /** Every site that claims it. */
+  /** Every site, or key, that claims it. */
   claimants(name: string): readonly string[];
-  /** Replaces the names a site claims. */
-  replace(siteId: string, before: readonly string[], after: readonly string[]): void;
+  /** Replaces the names that one claims. */
+  replace(id: string, before: readonly string[], after: readonly string[]): void;
 }
 
 /**
@@ -325,20 +333,20 @@ function createClaims(): Claims {
   return {
     owner: (name) => claimants.get(name)?.[0],
     claimants: (name) => claimants.get(name) ?? [],
-    replace(siteId, before, after) {
-      for (const name of before) remove(claimants, name, siteId);
-      for (const name of after) add(claimants, name, siteId);
+    replace(id, before, after) {
+      for (const name of before) remove(claimants, name, id);
+      for (const name of after) add(claimants, name, id);
     },
   };
 }
 
-function add(claimants: Map<string, string[]>, name: string, siteId: string): void {
-  const sites = claimants.get(name) ?? [];
-  if (!sites.includes(siteId)) claimants.set(name, [...sites, siteId].sort());
+function add(claimants: Map<string, string[]>, name: string, id: string): void {
+  const ids = claimants.get(name) ?? [];
+  if (!ids.includes(id)) claimants.set(name, [...ids, id].sort());
 }
 
-function remove(claimants: Map<string, string[]>, name: string, siteId: string): void {
-  const left = (claimants.get(name) ?? []).filter((other) => other !== siteId);
+function remove(claimants: Map<string, string[]>, name: string, id: string): void {
+  const left = (claimants.get(name) ?? []).filter((other) => other !== id);
   if (left.length > 0) claimants.set(name, left);
   else claimants.delete(name);
 }

@@ -94,14 +94,19 @@ export function servedSite(table: SettingsTable, request: HttpRequestIn): Served
 }
 
 /**
- * The site that a request without a valid key is likely for: its verified domain was called, or is that of the page. Anybody
- * can name a domain, so this is for counts of what was refused alone.
+ * The site that a request without a valid key is likely for: its verified domain was called, or is that of the page, or keys of
+ * this site alone may call from the page. Anybody can name a page, so this is for counts of what was refused alone.
  */
 export function namedSite(table: SettingsTable, request: HttpRequestIn): Site | undefined {
   const served = servedSite(table, request);
   if (served.ok) return served.site;
-  const page = canonicalDomain(URL.parse(pageOrigin(request) ?? '')?.hostname ?? '');
-  return page === null ? undefined : table.siteServedAt(page);
+  const origin = pageOrigin(request);
+  if (origin === null) return undefined;
+  const page = canonicalDomain(URL.parse(origin)?.hostname ?? '');
+  const owner = page === null ? undefined : table.siteServedAt(page);
+  if (owner !== undefined) return owner;
+  const [site, ...others] = table.sitesByOrigin(origin);
+  return others.length === 0 ? site : undefined;
 }
 
 const DIGEST_CHARACTERS = 22;

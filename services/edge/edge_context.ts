@@ -82,8 +82,8 @@ export function createEdgeContext(parts: EdgeParts, app: HttpServer) {
   const requireApiKey: RequestHook = (request, reply, goOn) => {
     const check = checkCaller(parts.table, request, parts.nowMs());
     if (!check.ok) {
-      // What only asks for the configuration brings nothing that could have been accepted.
-      if (request.method === 'POST') noteRefused(request, check);
+      // A tag that is refused its configuration sends nothing, so this is all that is ever heard of its page.
+      noteRefused(request, check);
       refuse(reply, check.code);
       return;
     }

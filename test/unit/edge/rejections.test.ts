@@ -172,6 +172,23 @@ describe('what reaches the edge', () => {
     ]);
   });
 
+  test('an unknown key is noted at the one site whose keys may call from the page, also of a tag that asks how to go on', async () => {
+    await open({ browserOrigins: ['https://www.shop-to-be.example', 'https://*.wild.example'] });
+    const ask = (origin: string, method = 'GET') =>
+      fetch(`${edge.url}/v1/config?key=svc_pk_guess`, { method, headers: { origin } });
+    for (const origin of ['https://shop-to-be.example', 'https://a.wild.example', 'http://www.shop-to-be.example']) {
+      expect((await ask(origin)).status).toBe(403);
+    }
+    expect((await edge.refused()).size).toBe(0);
+    await ask('https://www.shop-to-be.example');
+    expect(await countsOf(edge)).toEqual({ 'refused:key_invalid': 1 });
+    put(edge.table, { site: site({ site_id: 'other' }) });
+    const allowed_origins = ['https://www.shop-to-be.example'];
+    put(edge.table, { key: apiKey({ key_hash: hashKey('of another site'), site_id: 'other', allowed_origins }) });
+    await ask('https://www.shop-to-be.example');
+    expect(await countsOf(edge)).toEqual({ 'refused:key_invalid': 1 });
+  });
+
   test('requests of which nothing is taken are noted by their code, where the site is known', async () => {
     await open({ browserOrigins: ['https://shop.example'] });
     const foreign = { origin: 'https://other.example' };
@@ -186,7 +203,7 @@ describe('what reaches the edge', () => {
     await postBody(edge.url, null, body);
     await fetch(`${edge.url}/v1/config?key=${edge.browserKey}`, { headers: foreign });
     expect(await countsOf(edge)).toEqual({
-      'refused:origin_not_allowed': 1,
+      'refused:origin_not_allowed': 2,
       'refused:key_not_for_browsers': 1,
       'refused:body_not_json': 1,
       'refused:body_too_large': 1,
