@@ -12,19 +12,28 @@ interface EventConditions {
 }
 
 /**
- * The condition that the person of a row is in a cohort, never NULL. Nobody has to be found who did nothing: of conditions that hold
- * for whom no event is counted, those are looked for of whom they do not.
+ * The condition that the person of a row is in a cohort, never NULL. All that persons have to have done is one set of them, as
+ * ClickHouse analyses each condition as often as a question is told apart by it. Nobody has to be found who did nothing: where that
+ * is enough, those are looked for of whom it is not so.
  */
 export function isInCohort(rule: CohortRule, binder: Binder, sql: EventConditions): string {
   if ('list' in rule) return isAmong(listedSql(rule, binder), binder);
   const dids = rule.parts.filter((part) => 'did' in part);
-  const counted = dids.length === 0 ? '' : binder.scalar(countedSql(rule.siteId, dids, binder, sql));
-  const conditions = rule.parts.map((part) => {
-    if (!('did' in part)) return sql.conditionOf(part, binder);
-    const found = `actor GLOBAL IN (SELECT arrayJoin(tupleElement(${counted}, ${dids.indexOf(part) + 1})))`;
-    return isOfNobody(part) ? `NOT ${found}` : found;
-  });
-  return `(${conditions.join(rule.match === 'all' ? ' AND ' : ' OR ')})`;
+  const others = rule.parts.flatMap((part) => ('did' in part ? [] : [sql.conditionOf(part, binder)]));
+  const isOfAll = rule.match === 'all';
+  const done = dids.length === 0 ? [] : [didSql(rule.siteId, { dids, isOfAll }, binder, sql)];
+  return `(${[...done, ...others].join(isOfAll ? ' AND ' : ' OR ')})`;
+}
+
+function didSql(
+  siteId: string,
+  { dids, isOfAll }: { dids: readonly DidRule[]; isOfAll: boolean },
+  binder: Binder,
+  sql: EventConditions,
+): string {
+  const isSoOfNobody = isOfAll ? dids.every(isOfNobody) : dids.some(isOfNobody);
+  const found = `actor GLOBAL IN (SELECT arrayJoin(${binder.scalar(countedSql(siteId, { dids, isOfAll, isSoOfNobody }, binder, sql))}))`;
+  return isSoOfNobody ? `NOT ${found}` : found;
 }
 
 /** Whether it holds of whom no such event is stored. */
@@ -33,8 +42,13 @@ const isOfNobody = ({ is, times }: DidRule): boolean => is === 'at_most' || time
 const isAmong = (actors: string, binder: Binder): string =>
   `actor GLOBAL IN (SELECT arrayJoin(${binder.scalar(`SELECT groupArray(actor) FROM (${actors})`)}))`;
 
-/** For each condition an array of whom it is so or, where it holds of whom there is no event, is not so. Events are read once for all. */
-function countedSql(siteId: string, dids: readonly DidRule[], outer: Binder, { selects }: EventConditions): string {
+/** An array of whom it is so or, where it is so of whom there is no event, is not so. Events are read once for all conditions. */
+function countedSql(
+  siteId: string,
+  { dids, isOfAll, isSoOfNobody }: { dids: readonly DidRule[]; isOfAll: boolean; isSoOfNobody: boolean },
+  outer: Binder,
+  { selects }: EventConditions,
+): string {
   const binder = outer.inside();
   const flags = dids.map(({ did, from, to }) => {
     const span = `timestamp >= ${binder.time(from)} AND timestamp < ${binder.time(to)}`;
@@ -54,15 +68,12 @@ function countedSql(siteId: string, dids: readonly DidRule[], outer: Binder, { s
     binder,
   );
   const counts = dids.map((_, index) => `countIf(did${index}) AS times${index}`);
-  const found = dids.map((did, index) => `groupArrayIf(person, times${index} ${comparisonOf(did, binder)})`);
-  return `SELECT tuple(${found.join(', ')}) FROM (SELECT person, ${counts.join(', ')} FROM (${rows}) GROUP BY person)`;
+  const holds = dids.map((did, index) => `times${index} ${COMPARISONS[did.is]} ${binder.bind(did.times, 'Int64')}`);
+  const all = `(${holds.join(isOfAll ? ' AND ' : ' OR ')})`;
+  return `SELECT groupArrayIf(person, ${isSoOfNobody ? `NOT ${all}` : all}) FROM (SELECT person, ${counts.join(', ')} FROM (${rows}) GROUP BY person)`;
 }
 
-function comparisonOf(did: DidRule, binder: Binder): string {
-  const times = binder.bind(did.times, 'Int64');
-  if (isOfNobody(did)) return `> ${times}`;
-  return did.is === 'exactly' ? `= ${times}` : `>= ${times}`;
-}
+const COMPARISONS = { at_least: '>=', at_most: '<=', exactly: '=' } as const;
 
 /**
  * `actor` of whom a list has: persons as they are merged now, and who has an event that says one of its identifiers. Where it has none

@@ -195,14 +195,14 @@ const TYPES = `[${LINES.sale}, ${LINES.refund}, ${LINES.renewal}, ${LINES.renewa
  */
 function statesSql(lines: string): string {
   const rows = `SELECT (period, currency, said, bucket) AS of,
-    arrayConcat(arrayMap(one -> type = one AND (one < ${LINES.refund} OR sum > 0), ${TYPES}), arrayMap(one -> bitTest(issues, one), range(${ISSUES.length}))) AS number,
-    arrayFlatten(arrayMap(one -> arrayMap(part -> if(type = one, part, ${NOTHING}), arrayPushFront(parts, sum)), ${TYPES})) AS part,
-    [if(type = ${LINES.sale}, person, NULL), if(type = ${LINES.renewal}, person, NULL), person] AS payer,
-    if(bitTest(issues, 0) AND period = 0, [(-toInt64(repeats), id)], []) AS example
-  FROM (${lines})`;
+arrayConcat(arrayMap(one -> type = one AND (one < ${LINES.refund} OR sum > 0), ${TYPES}), arrayMap(one -> bitTest(issues, one), range(${ISSUES.length}))) AS number,
+arrayFlatten(arrayMap(one -> arrayMap(part -> if(type = one, part, ${NOTHING}), arrayPushFront(parts, sum)), ${TYPES})) AS part,
+[if(type = ${LINES.sale}, person, NULL), if(type = ${LINES.renewal}, person, NULL), person] AS payer,
+if(bitTest(issues, 0) AND period = 0, [(-toInt64(repeats), id)], []) AS example
+FROM (${lines})`;
   return `SELECT of, sumForEach(number) AS numbers, sumForEach(part) AS sums, uniqExactForEachState(payer) AS payers,
-    groupArraySortedArray(${EXAMPLES_MAX})(example) AS again
-  FROM (${rows}) GROUP BY of`;
+groupArraySortedArray(${EXAMPLES_MAX})(example) AS again
+FROM (${rows}) GROUP BY of`;
 }
 
 /**

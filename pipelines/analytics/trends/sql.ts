@@ -222,13 +222,14 @@ export function seriesEventsSql(
     },
     binder,
   );
-  if (name !== null) return rows;
+  const found = saysFoundLater(plan) ? [`${digestOfValue(textNames(plan))} AS found`] : [];
+  if (name !== null) return found.length === 0 ? rows : `SELECT *, ${found.join()} FROM (${rows})`;
   const measured = [
     ...(hasAmounts(plan) ? ['amount[series] AS amount'] : []),
     ...(hasUniques(plan) ? ['digest[series] AS digest'] : []),
   ];
   const others = Object.keys(columns).filter((column) => !['matched', 'amount', 'digest'].includes(column));
-  return `SELECT series, ${[...others, ...measured].join(', ')}
+  return `SELECT series, ${[...others, ...found, ...measured].join(', ')}
 FROM (${rows}) ARRAY JOIN arrayEnumerate(matched) AS series WHERE matched[series]`;
 }
 
@@ -253,8 +254,12 @@ function valueColumns(plan: TrendsPlan, binder: Binder): Record<string, string> 
   if (plan.breakdown === null) return {};
   const texts = plan.breakdown.fields.map((field) => textOf(field, binder));
   const named = textNames(plan).map((name, index) => [name, texts[index] ?? '']);
-  return { found: digestOfValue(texts), ...Object.fromEntries(named) };
+  return { ...(saysFoundLater(plan) ? {} : { found: digestOfValue(texts) }), ...Object.fromEntries(named) };
 }
+
+/** Who is in a cohort is long, and would be analysed once more for the digest. */
+const saysFoundLater = ({ breakdown }: TrendsPlan): boolean =>
+  breakdown?.fields.some((field) => 'cohort' in field) === true;
 
 /** What the series measures that an event is of; where it may be of several a list, of each. */
 function measuredColumns(plan: TrendsPlan, name: string | null, binder: Binder): Record<string, string> {
