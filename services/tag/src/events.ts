@@ -21,7 +21,7 @@ let pageOf = (href: string): string => href.replace(/[?#].*/, '');
 
 /** Calls the listener where the page is another by now than the one that was counted last. */
 const look = guarded((): void => {
-  if (onChange && pageOf(pageHref) !== pageOf(momentNow()[1])) onChange();
+  if (pageOf(pageHref) !== pageOf(momentNow()[1])) onChange?.();
 });
 
 export const pagesBy = (of: typeof pageOf): void => {
@@ -41,21 +41,17 @@ export const setMoment = (then?: Moment): void => {
  */
 export const watchPages = (onPage: () => void): void => {
   onChange = onPage;
-  const navigation = (window as { navigation?: EventTarget }).navigation;
-  if (navigation) {
-    listen(navigation, 'currententrychange', look);
-    return;
-  }
-  for (const name of ['pushState', 'replaceState'] as const) {
-    attempt(() => {
-      const original = history[name];
-      history[name] = (...args: Parameters<Change>) => {
-        original.apply(history, args);
-        look();
-      };
-    });
-  }
-  listen(window, 'popstate', look);
+  const { navigation } = window as { navigation?: EventTarget };
+  if (!navigation)
+    for (const name of ['pushState', 'replaceState'] as const)
+      attempt(() => {
+        const original = history[name];
+        history[name] = (...args: Parameters<Change>) => {
+          original.apply(history, args);
+          look();
+        };
+      });
+  listen(navigation ?? window, navigation ? 'currententrychange' : 'popstate', look);
 };
 
 /** An event as it happened, before it is known whether and as what it may be sent. */
@@ -123,5 +119,5 @@ export const draftOf = (
   keyMs = Math.max(atMs_, keyMs + 1);
   const key_ = uuid7(keyMs);
   const properties = { ...plain(given), $current_url, $referrer: referrer || undefined, $title };
-  return { key_, event, uuid: statedUuid ? `${statedUuid}` : key_, atMs_, properties, as_, definition_ };
+  return { key_, event, uuid: `${statedUuid || key_}`, atMs_, properties, as_, definition_ };
 };

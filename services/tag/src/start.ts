@@ -83,8 +83,7 @@ const tellVendors = (tell: (all: Vendors) => void): void => void vendors?.then(g
 
 /** What is drafted waits for its turn, also behind the page that is being rendered. @returns the event's uuid. */
 const add = (one: Draft): string => {
-  pending.push(one);
-  if (pending.length > PENDING_MAX) {
+  if (pending.push(one) > PENDING_MAX) {
     pending.shift();
     countDropped();
   }
@@ -141,8 +140,7 @@ const release = (one: Draft): void => {
 };
 
 const releaseAll = (isLeaving?: boolean): void => {
-  if (!isLeaving && gate() === 'wait') return;
-  for (const one of pending.splice(0)) attempt(() => release(one));
+  if (isLeaving || gate() !== 'wait') for (const one of pending.splice(0)) attempt(() => release(one));
 };
 
 /** Does what the configuration and the visitor's choice, as they are now, ask for. */
