@@ -1,4 +1,4 @@
-import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
+import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import { matchesAddress, type PageAddress } from '#pipelines/settings/url_pattern.ts';
 import type { ReadyItem } from './site_engage.ts';
 

@@ -3,7 +3,7 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { domainToASCII } from 'node:url';
-import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
+import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import { EVERYTHING, plainText } from '#pipelines/privacy/normalise_text.ts';
 import type { ItemName } from './definition_fields.ts';
 import type { Proof } from './engage_request.ts';

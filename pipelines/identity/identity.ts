@@ -1,7 +1,7 @@
 // Identity: which person an event is of, how persons are linked, split and restored.
 
 import { hash } from 'node:crypto';
-import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
+import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import { memoize } from '#pipelines/stage.ts';
 import type { Identifiers, Person, SourcePosition } from '#schemas/event.ts';
 import { decodeIdentityPart, type EncodedEvent, type IdentityPart } from '#schemas/event_batch.ts';

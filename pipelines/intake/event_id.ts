@@ -1,8 +1,7 @@
 // The id of an event: the sender's, or a digest of what it says.
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
-import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
+import { hmacSha256, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
-import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
 import { idWorkBudget, type WorkBudget } from '#pipelines/privacy/normalise_text.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Event } from '#schemas/event.ts';

@@ -11,7 +11,7 @@ import { type SiteAlert, siteAlert } from '#pipelines/alerts/judge.ts';
 import { linesOf, type MessageContext, slackBody, subjectOf, webhookBody } from '#pipelines/alerts/message.ts';
 import { answered, begun, isDue, isOpen, type SendOutcome, withSend } from '#pipelines/alerts/sends.ts';
 import type { Answer } from '#pipelines/delivery/contract.ts';
-import { sign } from '#pipelines/delivery/destinations/webhook/map.ts';
+import { sign } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { retryAfterMs } from '#pipelines/delivery/platform_http.ts';
 import { calendarOf } from '#pipelines/settings/calendar.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';

@@ -2,8 +2,8 @@
 
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { type HttpRequestIn, requestHost } from '#infra/http/http_server.ts';
+import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
-import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
 import { createBlocked, createMemoryLimits, type Limited } from '#pipelines/quota/limits.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import { canonicalDomain } from '#pipelines/settings/domains.ts';

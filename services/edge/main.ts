@@ -4,7 +4,7 @@ import { hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import { type EdgeConfig, edgeConfig } from '#infra/config/edge_config.ts';
-import { createScriptFetcher } from '#infra/egress/fetch_script.ts';
+import { createScriptFetcher } from '#infra/egress/send.ts';
 import { listen } from '#infra/http/http_server.ts';
 import { createRequestErrors } from '#infra/http/request_errors.ts';
 import { createKafka } from '#infra/kafka/client.ts';

@@ -6,7 +6,7 @@ import { ADDRESS_WINDOW_S, EMAIL_WINDOW_S, type SpamCounts, TEXT_WINDOW_S } from
 import { basePersonId } from '#pipelines/identity/identity.ts';
 import { createScript, deadlineExceeded, gather, pairsOf, within, withRedisErrors } from '../client.ts';
 import type { Redis } from '../connection.ts';
-import { identityKeys, separateMemory } from '../indexes/identity_keys.ts';
+import { identityKeys, separateMemory } from '../indexes/identity_index.ts';
 
 export type Impression =
   /** `id`: the UUID under which it was shown; the same again is not counted. */

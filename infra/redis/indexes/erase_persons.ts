@@ -1,6 +1,6 @@
 import { createIndexScript, unlinkWhere, withRedisErrors } from '../client.ts';
 import type { Redis } from '../connection.ts';
-import { identityKeys, separateMemory } from './identity_keys.ts';
+import { identityKeys, separateMemory } from './identity_index.ts';
 
 /** What came of erasing persons: how many keys went, or with whom else they have become one, and nothing is erased; nor where it is too late. */
 export type IndexErased = { ok: true; keys: number } | { ok: false; others: string[] };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { createSiteKeyEraser } from '#infra/redis/indexes/erase_persons.ts';
-import { identityKeys } from '#infra/redis/indexes/identity_keys.ts';
+import { identityKeys } from '#infra/redis/indexes/identity_index.ts';
 import { onCluster, useRedis } from '#test/harness/redis.ts';
 
 const redis = useRedis();

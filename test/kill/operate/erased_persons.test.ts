@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
-import { sign } from '#pipelines/delivery/destinations/webhook/map.ts';
+import { sign } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { basePersonId, nodeOf } from '#pipelines/identity/identity.ts';
 import { sha256Hex } from '#pipelines/privacy/hash_identifiers.ts';
 import type { ErasureItem } from '#services/control_api/persons.ts';

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { deliver } from '#pipelines/delivery/deliver.ts';
-import { messageId, sign } from '#pipelines/delivery/destinations/webhook/map.ts';
+import { messageId, sign } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { manyEntries } from './entries.ts';
 import { answered, portsOf, WEBHOOK_SECRET, webhookJob } from './harness.ts';
 

@@ -1,6 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createScriptFetcher, type ScriptFetcher } from '#infra/egress/fetch_script.ts';
+import { createScriptFetcher, type ScriptFetcher } from '#infra/egress/send.ts';
 import { startVendor, type VendorServer } from '#test/harness/vendor_server.ts';
 
 const BYTES_MAX = 100_000;

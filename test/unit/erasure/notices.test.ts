@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createRecordSeal, parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
 import type { Answer, HttpRequest } from '#pipelines/delivery/contract.ts';
 import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
-import { sign } from '#pipelines/delivery/destinations/webhook/map.ts';
+import { sign } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
 import { RETRY_AGE_MAX_MS, RETRY_DELAYS } from '#pipelines/delivery/retry_topics.ts';
 import { finished, newErasure, SEALED_AS } from '#pipelines/erasure/erasure.ts';

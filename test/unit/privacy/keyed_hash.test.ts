@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { hmacSha256 } from '#pipelines/privacy/keyed_hash.ts';
+import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 
 it('is HMAC-SHA256 for keys and messages of any length', () => {
   fc.assert(

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { STANDARD_EVENTS as META } from '#pipelines/delivery/destinations/meta/map.ts';
-import { STANDARD_EVENTS as TIKTOK } from '#pipelines/delivery/destinations/tiktok/map.ts';
+import { STANDARD_EVENTS as TIKTOK } from '#pipelines/delivery/destinations/tiktok/adapter.ts';
 import { ALIASES, CANONICAL_NAMES, conversionName } from '#pipelines/events/vocabulary.ts';
 import { vendorNames } from '#services/tag/src/vendor_events.ts';
 import { checkAll } from '#test/harness/check_all.ts';

@@ -1,4 +1,4 @@
-import { messageId } from '#pipelines/delivery/destinations/webhook/map.ts';
+import { messageId } from '#pipelines/delivery/destinations/webhook/adapter.ts';
 import { entryOf, NOW_MS, personOf } from '#test/unit/delivery/entries.ts';
 import type { MappingCase } from '../subject.ts';
 

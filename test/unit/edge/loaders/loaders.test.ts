@@ -1,6 +1,6 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createScriptFetcher, type ScriptFetcher } from '#infra/egress/fetch_script.ts';
+import { createScriptFetcher, type ScriptFetcher } from '#infra/egress/send.ts';
 import { ask, type Reply } from '#test/harness/ask_host.ts';
 import { startVendor, type VendorServer } from '#test/harness/vendor_server.ts';
 import { put } from '#test/unit/settings/filled_table.ts';
