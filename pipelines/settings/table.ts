@@ -55,6 +55,8 @@ export interface SettingsTable {
   sitesByMeasurementId(measurementId: string): Site[];
   /** The sites of which a browser key may call from exactly this origin. */
   sitesByOrigin(origin: string): Site[];
+  /** The sites of which lists show a key so. */
+  sitesByKeyPrefix(shownPrefix: string): Site[];
   /** By their hashes. */
   keysOfSite(siteId: string): ReadonlyMap<string, ApiKey>;
   adminToken(tokenHash: string): AdminToken | undefined;
@@ -93,6 +95,7 @@ const createState = () => ({
   domainProofs: new Map<string, Map<string, DomainProof>>(),
   measurementIds: createClaims(),
   origins: createClaims(),
+  keyPrefixes: createClaims(),
   adminTokens: new Map<string, AdminToken>(),
   replays: new Map<string, Replay>(),
   engage: new Map<string, readonly EngageItem[]>(),
@@ -142,10 +145,8 @@ const lookups = (state: State) =>
     domainProofs: (siteId) => state.domainProofs.get(siteId) ?? NO_PROOFS,
     sitesByMeasurementId: (measurementId) =>
       state.measurementIds.claimants(measurementId).flatMap((siteId) => ownedSite(state, siteId) ?? []),
-    sitesByOrigin(origin) {
-      const siteIds = state.origins.claimants(origin).flatMap((keyHash) => state.keys.get(keyHash)?.site_id ?? []);
-      return [...new Set(siteIds)].flatMap((siteId) => state.sites.get(siteId) ?? []);
-    },
+    sitesByOrigin: (origin) => sitesOfKeys(state, state.origins.claimants(origin)),
+    sitesByKeyPrefix: (shownPrefix) => sitesOfKeys(state, state.keyPrefixes.claimants(shownPrefix)),
     keysOfSite: (siteId) => state.keysBySite.get(siteId) ?? NO_KEYS,
     adminToken: (tokenHash) => state.adminTokens.get(tokenHash),
     replay: (replayId) => state.replays.get(replayId),
@@ -176,6 +177,11 @@ const lists = (state: State) =>
 
 function sortedBy<T>(items: T[], text: (item: T) => string): T[] {
   return items.sort((a, b) => (text(a) < text(b) ? -1 : 1));
+}
+
+function sitesOfKeys(state: State, keyHashes: readonly string[]): Site[] {
+  const siteIds = new Set(keyHashes.flatMap((keyHash) => state.keys.get(keyHash)?.site_id ?? []));
+  return [...siteIds].flatMap((siteId) => state.sites.get(siteId) ?? []);
 }
 
 function ownedSite(state: State, siteId: string | undefined): Site | undefined {
@@ -245,6 +251,7 @@ function storeKey(state: State, keyHash: string, key: ApiKey | null): boolean {
   const before = state.keys.get(keyHash);
   if (before !== undefined) state.keysBySite.get(before.site_id)?.delete(keyHash);
   state.origins.replace(keyHash, before?.allowed_origins ?? [], key?.allowed_origins ?? []);
+  state.keyPrefixes.replace(keyHash, before ? [before.shown_prefix] : [], key ? [key.shown_prefix] : []);
   if (key !== null) {
     const ofSite = state.keysBySite.get(key.site_id) ?? new Map<string, ApiKey>();
     state.keysBySite.set(key.site_id, ofSite.set(keyHash, key));

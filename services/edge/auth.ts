@@ -5,7 +5,7 @@ import { type HttpRequestIn, requestHost } from '#infra/http/http_server.ts';
 import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
 import { createBlocked, createMemoryLimits, type Limited } from '#pipelines/quota/limits.ts';
-import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
+import { checkKey, type KeyCheck, shownPrefix } from '#pipelines/settings/callers.ts';
 import { canonicalDomain } from '#pipelines/settings/domains.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Site } from '#schemas/setting.ts';
@@ -95,18 +95,18 @@ export function servedSite(table: SettingsTable, request: HttpRequestIn): Served
 
 /**
  * The site that a request without a valid key is likely for: its verified domain was called, or is that of the page, or keys of
- * this site alone may call from the page. Anybody can name a page, so this is for counts of what was refused alone.
+ * this site alone may call from the page, or begin as the one that was sent, which was then mistyped or cut off. Anybody can
+ * name a page or the beginning of a key, so this is for counts of what was refused alone.
  */
 export function namedSite(table: SettingsTable, request: HttpRequestIn): Site | undefined {
   const served = servedSite(table, request);
   if (served.ok) return served.site;
-  const origin = pageOrigin(request);
-  if (origin === null) return undefined;
+  const origin = pageOrigin(request) ?? '';
   const page = canonicalDomain(URL.parse(origin)?.hostname ?? '');
   const owner = page === null ? undefined : table.siteServedAt(page);
   if (owner !== undefined) return owner;
-  const [site, ...others] = table.sitesByOrigin(origin);
-  return others.length === 0 ? site : undefined;
+  const likely = [table.sitesByOrigin(origin), table.sitesByKeyPrefix(shownPrefix(presentedKeys(request)[0] ?? ''))];
+  return likely.find(({ length }) => length === 1)?.[0];
 }
 
 const DIGEST_CHARACTERS = 22;

@@ -84,6 +84,16 @@ describe('what reaches the edge', () => {
     expect((await edge.refused()).get('shop')?.samples).toMatchObject([{ keyId: null }, { keyId: null }]);
   });
 
+  test('a key that is mistyped, or cut off, is noted at the site of which one begins as it does', async () => {
+    await open();
+    put(edge.table, { key: apiKey({ key_hash: 'c'.repeat(64), shown_prefix: 'svc_pk_Wera' }) });
+    const ask = (key: string) =>
+      fetch(`${edge.url}/v1/config?key=${key}`, { headers: { origin: 'https://a.example' } });
+    for (const key of [`svc_pk_Wera${'x'.repeat(28)}`, 'svc_pk_Wera7']) expect((await ask(key)).status).toBe(403);
+    for (const key of [`svc_pk_Vera${'x'.repeat(28)}`, 'svc_pk_Wer']) expect((await ask(key)).status).toBe(403);
+    expect(await countsOf(edge)).toEqual({ 'refused:key_invalid': 2 });
+  });
+
   test('an event with a placeholder for an id is accepted, and warned about', async () => {
     await open();
     const events = [newEvent(), newEvent({ event: 'purchase', properties: { external_id: 'undefined' } })];

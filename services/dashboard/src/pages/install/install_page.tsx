@@ -245,9 +245,9 @@ function NotAccepted({ siteId }: { siteId: string }) {
       <FailureNote failure={asked.failure} again={asked.again} />
       <p class="muted">
         {found.length === 0 && 'Nothing of this site was rejected since this page was opened. '}
-        An unknown key gets a 403 response, which is seen here on a verified domain or where a key of this site alone
-        allows the page’s origin, else in the browser’s console; events with a key of another site arrive there. A
-        visitor who gave no consent, or an ad blocker, sends nothing.{' '}
+        An unknown key gets a 403 response, which is seen here on a verified domain, where a key of this site alone
+        allows the page’s origin, or begins with the same 11 characters; else in the browser’s console. Events with a
+        key of another site arrive there. A visitor who gave no consent, or an ad blocker, sends nothing.{' '}
         <a href={siteAddress(siteId, 'refusals')}>Rejected events</a>
       </p>
     </div>

@@ -214,7 +214,7 @@ export const REASON_TEXTS: Readonly<Record<string, string>> = {
   key_not_for_browsers:
     'A page sent a server key, which is public there: rotate the key, and use a browser key on pages.',
   key_invalid:
-    'A page of one of your verified domains sent an unknown key: compare the snippet with the active browser keys.',
+    'An unknown key came from a page of your domains or origins, or began as one of yours: compare the snippet with the active browser keys.',
   key_revoked: 'It came with a revoked key: put a new key where the old one is still in use.',
   key_expired: 'It came with an expired key: issue a new one, or change when it expires.',
   server_key_required: 'The route takes a server key only: send one from a server, never from a page.',
