@@ -1,4 +1,5 @@
 import { expect, test, vi } from 'vitest';
+import { isTimeZone } from '#pipelines/settings/calendar.ts';
 import type { EventDefinition } from '#pipelines/settings/event_definitions.ts';
 import type { EngageView } from '#services/control_api/engage.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
@@ -14,12 +15,26 @@ import { edgeOrigin, isBrowserKey, snippet, usualEdge } from '#services/dashboar
 import { bodyOfKey } from '#services/dashboard/src/pages/keys/key_fields.tsx';
 import { tokenBody } from '#services/dashboard/src/pages/members/grants.ts';
 import { type ReplayDraft, replayBody } from '#services/dashboard/src/pages/replays/replay_sentences.ts';
-import { accountsWith, generalChange, generalDraft, siteIdOf } from '#services/dashboard/src/pages/site/site_form.ts';
+import {
+  accountsWith,
+  generalChange,
+  generalDraft,
+  siteIdOf,
+  zoneChoices,
+} from '#services/dashboard/src/pages/site/site_form.ts';
 
 // The router reads it as soon as it is imported.
 vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
 
 const DAY_MS = 86_400_000;
+
+test('zones have their names of today beside those that browsers list, each once, and UTC is first', () => {
+  const zones = zoneChoices().map(({ value }) => value);
+  expect(zones).toEqual(expect.arrayContaining(['Asia/Kolkata', 'Europe/Kyiv', 'America/New_York']));
+  expect(zones.filter((zone) => !isTimeZone(zone))).toEqual([]);
+  expect(new Set(zones).size).toBe(zones.length);
+  expect(zones[0]).toBe('UTC');
+});
 
 test('a token gets what the form says: everything, or roles in places', () => {
   const grant = { role: 'viewer', account_id: null, site_id: 'shop' };

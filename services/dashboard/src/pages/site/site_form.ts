@@ -125,9 +125,28 @@ export interface SiteDraft {
 
 export const zoneOrNull = (zone: string): string | null => (zone === API_ZONE ? null : zone);
 
+/** Today's names of zones that browsers list by older ones: Kolkata, where they say Calcutta. */
+const ZONES_RENAMED = [
+  'Africa/Asmara',
+  'America/Argentina/Buenos_Aires',
+  'America/Indiana/Indianapolis',
+  'America/Nuuk',
+  'Asia/Ho_Chi_Minh',
+  'Asia/Kathmandu',
+  'Asia/Kolkata',
+  'Asia/Yangon',
+  'Atlantic/Faroe',
+  'Europe/Kyiv',
+  'Pacific/Chuuk',
+  'Pacific/Pohnpei',
+];
+
 /** Zones to choose from. */
-export const zoneChoices = (): { value: string }[] =>
-  [...new Set([API_ZONE, ...Intl.supportedValuesOf('timeZone')])].map((value) => ({ value }));
+export const zoneChoices = (): { value: string }[] => {
+  const zones = new Set([...Intl.supportedValuesOf('timeZone'), ...ZONES_RENAMED]);
+  zones.delete(API_ZONE);
+  return [API_ZONE, ...[...zones].sort()].map((value) => ({ value }));
+};
 
 export const VISITOR_PLACES: readonly { value: NonNullable<SiteItem['visitor_places']>; label: string }[] = [
   { value: 'city', label: 'City, region and country' },
