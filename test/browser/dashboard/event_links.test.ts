@@ -44,6 +44,7 @@ async function follow(page: Page, station: string, link: string | RegExp): Promi
 test('from an event lead links to its person, key, dead letter, destinations and to whom its ids belong', async () => {
   const { page, context, faults } = await dashboard.visit('/sites/shop/events/e-1', traced());
   await page.getByRole('link', { name: 'p-7' }).waitFor();
+  await page.getByText('42.505 KWD', { exact: true }).waitFor();
   expect(await axeViolations(page)).toEqual([]);
   await follow(page, 'Accepted', /svc_pk_4fGh2/);
   await page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).waitFor();

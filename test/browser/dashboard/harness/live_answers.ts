@@ -97,9 +97,14 @@ function traceOf(event_id: string): EventTrace {
         state: '',
         zip: '',
       },
-      ...{ country: 'DE', client_ip: '203.0.113.0', client_user_agent: 'Mozilla/5.0 (X11; Linux x86_64)', value: 42.5 },
       ...{
-        currency: 'EUR',
+        country: 'DE',
+        client_ip: '203.0.113.0',
+        client_user_agent: 'Mozilla/5.0 (X11; Linux x86_64)',
+        value: 42.505,
+      },
+      ...{
+        currency: 'KWD',
         order_id: 'o-1',
         properties: { $current_url: 'https://shop.example/thanks', items: [{ id: 'a' }] },
       },

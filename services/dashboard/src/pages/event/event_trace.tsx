@@ -285,7 +285,7 @@ function factsOf(row: Row): [name: string, text: string][] {
     ['Distinct id', row.distinct_id],
     ['Source', row.action_source],
     ['Mode', row.mode],
-    ['Value', row.value === null ? '' : `${number(row.value)} ${row.currency}`],
+    ['Value', row.value === null ? '' : `${row.value} ${row.currency}`],
     ['Order id', row.order_id],
     ['Identifies', row.identify ? 'yes: its identifiers may merge people' : ''],
     ...Object.entries(identifiers).map(([name, begin]): [string, string] => [name, `SHA-256 ${begin}…`]),
