@@ -46,6 +46,17 @@ test('a destination that fails says what to do, and its settings are changed by 
   await context.close();
 });
 
+test('of a destination that delivered nothing no delay is told, which would be none', async () => {
+  const { page, context } = await dashboard.visit(
+    '/sites/shop/destinations?destination=ga4',
+    withDestinations(startStubApi()),
+  );
+  const facts = page.getByRole('dialog').locator('dl');
+  await facts.getByText('Median 41 ms, 99th percentile 230 ms').waitFor();
+  expect(await facts.locator('dt', { hasText: 'Delay since arrival' }).locator('+ dd').textContent()).toBe('–');
+  await context.close();
+});
+
 test('a second destination of a kind is added under a name of its own, by keyboard, on a phone', async () => {
   let sent: object | null = null;
   const api = withDestinations(startStubApi()).on('POST', /\/destinations$/, (body) => {

@@ -227,8 +227,8 @@ function DestinationHealth({ siteId, row, mayChange, onChanged }: DestinationDia
           ['Delivered', `${number(health.delivered)} in the last 24 hours, of ${number(health.attempts)} attempts`],
           ['Waiting', waitingText(health.waiting, state === 'waits_for_settings')],
           ['Failed', <Failed siteId={siteId} name={item.name} health={health} />],
-          ['Call duration', percentiles(health.took_ms)],
-          ['Delay since arrival', percentiles(health.age_ms)],
+          ['Call duration', percentiles(health.took_ms, health.attempts)],
+          ['Delay since arrival', percentiles(health.age_ms, health.delivered)],
           ['Last delivered', health.delivered_at === null ? 'Not in the last 24 hours' : moment(health.delivered_at)],
           health.failed_at !== null && [
             'Last error',
@@ -255,8 +255,8 @@ function Failed({ siteId, name, health }: { siteId: string; name: string; health
   );
 }
 
-const percentiles = ({ p50, p99 }: HealthItem['took_ms']): string =>
-  `Median ${span(p50)}, 99th percentile ${span(p99)}`;
+const percentiles = ({ p50, p99 }: HealthItem['took_ms'], count: number): string =>
+  count === 0 ? '–' : `Median ${span(p50)}, 99th percentile ${span(p99)}`;
 
 const moment = (ms: number): string => `${ago(ms, Date.now())} (${dateTime(ms)})`;
 
