@@ -336,7 +336,7 @@ function embedProblems(origins: readonly string[]): Problem[] {
         canonicalAllowedOrigin(origin) === origin && EMBED_ORIGIN.test(origin),
         'origin_malformed',
         `embed_origins[${index}]`,
-        'is an https origin as https://intranet.example, with *. for every name below a domain, or http of this machine',
+        'must be an https origin as https://intranet.example, with *. for every name below a domain, or http of this machine',
       ),
     ),
   ];

@@ -253,7 +253,8 @@ function compareProblems(query: TrendsQuery): Problem[] {
   const field = compare === 'year' ? 'compare' : 'compare.days';
   if (cut === 'month' && compare !== 'year') return [problem('field_malformed', field, 'is not taken with months')];
   const apartMs = compare === 'year' ? YEAR_WEEKS * 7 * DAY_MS : earlier.count * INTERVAL_MS_MIN[earlier.unit];
-  const message = "is less than the query's own time is long, so that the two would overlap";
+  const days = Math.ceil((to - from - LONGER_MS) / DAY_MS);
+  const message = `overlaps the time asked about: compare with one at least ${days} days earlier`;
   return to - from > apartMs + LONGER_MS ? [problem('field_malformed', field, message)] : [];
 }
 

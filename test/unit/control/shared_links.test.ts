@@ -286,7 +286,10 @@ describe('origins that may have links in a frame', () => {
       "'self'",
       'data:',
     ]) {
-      expect((await set([origin])).body.problems[0]).toMatchObject({ code: 'origin_malformed' });
+      expect((await set([origin])).body.problems[0]).toMatchObject({
+        code: 'origin_malformed',
+        message: expect.stringMatching(/^must be an https origin/),
+      });
     }
     expect((await set(['https://a.example; script-src *'])).status).toBe(400);
     expect((await set(Array.from({ length: 21 }, (_, at) => `https://a${at}.example`))).status).toBe(400);

@@ -96,4 +96,10 @@ test('behind an address stands the part of it that people mean', () => {
     { property: ['$current_url'], part: 'page' },
     { property: ['$referrer', 'inner'] },
   ]);
+  expect(propertyFields([['url'], ['referrer']])).toEqual([
+    { property: ['url'] },
+    { property: ['url'], part: 'page' },
+    { property: ['referrer'] },
+    { property: ['referrer'], part: 'host' },
+  ]);
 });

@@ -33,11 +33,15 @@ test('pages count whatever their scheme, the most first; what has none is left o
   ]);
 });
 
-test('of addresses the part that tells them apart is asked for, by the second name where the first is not set', () => {
+test('of addresses the part that tells them apart is asked for, by a later name where the earlier are not set', () => {
   const period = { from: 1, to: 2 } as Period;
-  expect(viewsQuestion(period, { property: 'page_location', part: 'page', unlessSet: '$current_url' })).toMatchObject({
-    field: { property: ['page_location'], part: 'page' },
-    filters: [{ field: { property: ['$current_url'] }, is: 'not_set' }],
+  const unlessSet = ['$current_url', 'page_location'];
+  expect(viewsQuestion(period, { property: 'url', part: 'page', unlessSet })).toMatchObject({
+    field: { property: ['url'], part: 'page' },
+    filters: [
+      { field: { property: ['$current_url'] }, is: 'not_set' },
+      { field: { property: ['page_location'] }, is: 'not_set' },
+    ],
   });
   expect(viewsQuestion(period, { property: 'utm_campaign' }).field).toEqual({ property: ['utm_campaign'] });
 });

@@ -87,6 +87,15 @@ test('lines are of values where there is a breakdown, and tell whose actors they
   ]);
 });
 
+test('others that had events in the compared time alone are not told as none', () => {
+  const query = { from: 0, to: 2, interval: 'day' as const, series: [{}], breakdown: { fields: [value] } };
+  const other = { values: 0, ...figures(0, [0, 0]), before: figures(2, [1, 1]) };
+  const answer = { series: [{ ...figures(0, [0, 0]), breakdown: [], other }], formulas: [] };
+  expect(trendLines(query, answer).map(({ name, before }) => ({ name, before }))).toEqual([
+    { name: 'all others', before: 2 },
+  ]);
+});
+
 test('formulas are drawn in place of what they reckon with, averages where they roll', () => {
   const query = { from: 0, to: 2, interval: 'day' as const, series: [{}, {}], formulas: ['A / B'], rolling: 2 };
   const series = [0, 1].map(() => ({ ...figures(1, [1, 1]), breakdown: [], other: null }));

@@ -284,8 +284,10 @@ export function propertyNames(properties: readonly Record<string, unknown>[]): s
 const ADDRESSES: readonly (OwnField & { property: string[] })[] = [
   { property: ['$current_url'], part: 'page' },
   { property: ['page_location'], part: 'page' },
+  { property: ['url'], part: 'page' },
   { property: ['$referrer'], part: 'host' },
   { property: ['page_referrer'], part: 'host' },
+  { property: ['referrer'], part: 'host' },
 ];
 
 /** Columns that are read from the property of their name (pipelines/intake/take_event.ts). */

@@ -210,16 +210,17 @@ const SOURCES: readonly { id: VisitValue; label: string }[] = [
 
 function Rankings(props: PartProps) {
   const [source, setSource] = useState<string>('channel');
-  const [pages, otherPages] = [
+  const pages = [
     useViews(props, { property: '$current_url', part: 'page' }),
-    useViews(props, { property: 'page_location', part: 'page', unlessSet: '$current_url' }),
+    useViews(props, { property: 'page_location', part: 'page', unlessSet: ['$current_url'] }),
+    useViews(props, { property: 'url', part: 'page', unlessSet: ['$current_url', 'page_location'] }),
   ];
   return (
     <div class="columns">
       <Panel title="Top pages">
         <Ranking
           what="Page"
-          asked={[pages, otherPages]}
+          asked={pages}
           nameOf={overview.pageName}
           period={props.period}
           empty="No page views in this period"

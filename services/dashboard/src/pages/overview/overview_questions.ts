@@ -81,15 +81,15 @@ export interface ViewsBy {
   property: string;
   /** The part of it, where it is an address. */
   part?: AddressPart;
-  /** Of events without this one alone, as other senders name it otherwise. */
-  unlessSet?: string;
+  /** Of events without any of these alone, as other senders name it otherwise. */
+  unlessSet?: readonly string[];
 }
 
-export function viewsQuestion({ from, to }: Period, { property, part, unlessSet }: ViewsBy): TopQuery {
+export function viewsQuestion({ from, to }: Period, { property, part, unlessSet = [] }: ViewsBy): TopQuery {
   const field = { property: [property], ...(part === undefined ? {} : { part }) };
   const common = { from, to, events: ['page_view'], field, limit: VALUES_MAX };
-  if (unlessSet === undefined) return common;
-  return { ...common, filters: [{ field: { property: [unlessSet] }, is: 'not_set' }] };
+  if (unlessSet.length === 0) return common;
+  return { ...common, filters: unlessSet.map((name) => ({ field: { property: [name] }, is: 'not_set' as const })) };
 }
 
 /** Visits by what is told of how they came. */

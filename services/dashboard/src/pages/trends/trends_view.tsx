@@ -214,7 +214,8 @@ function linesOf(
     lineOf(`${names.value}${one.value === '' ? '(none)' : one.value}`, one, part && { ...part, parts: one.parts }),
   );
   if (group.other === null) return values;
-  const rest = others === null ? 'all others' : others === 1 ? '1 other' : `${number(others)} others`;
+  // None are told of where all the others had events in the compared time alone.
+  const rest = others === null || others === 0 ? 'all others' : others === 1 ? '1 other' : `${number(others)} others`;
   return [...values, lineOf(`${names.value}${rest}`, group.other, part && { ...part, other: true })];
 }
 
