@@ -342,7 +342,11 @@ export function aclUserCommands(users: readonly ProcessUser[]): string[] {
   );
 }
 
-/** A file of users: those of the processes, `owner` who may do everything, and nobody without a password. */
+/**
+ * A file of users: those of the processes, `owner` who may do everything, and nobody without a password. `default` may log in
+ * no more but keeps its rights: by them Redis reads its append-only file back, and drops every transaction that they do not
+ * allow.
+ */
 export function aclFile(
   owner: string,
   users: readonly ProcessUser[],
@@ -355,7 +359,7 @@ export function aclFile(
     return `#${hash('sha256', password)}`;
   };
   return [
-    'user default off -@all',
+    'user default off resetpass ~* &* +@all',
     `user ${owner} on ${digest(owner)} ~* &* +@all`,
     ...withRedis(users).map(([user, rights]) => `user ${user} on ${digest(user)} ${rulesOf(rights, dialect)}`),
     '',

@@ -11,9 +11,12 @@ import { quiet } from '#test/harness/kafka.ts';
 const TOPIC = 'kept';
 const SUBJECT = 'kept-value';
 
+/** Two writes, which stand as a transaction in Redis's file. */
+const TRANSACTION = 'redis.call("set","kept","yes");redis.call("set","kept.too","yes")';
+
 /** Writes one thing into each part. */
 export async function writeAll(addresses: LocalAddresses): Promise<void> {
-  await redis(addresses, 'SET kept yes');
+  await redis(addresses, `EVAL ${TRANSACTION} 0`);
   await produce(addresses);
   await clickhouse(addresses, 'CREATE TABLE kept (word String) ENGINE = MergeTree ORDER BY word');
   await clickhouse(addresses, "INSERT INTO kept VALUES ('yes')");

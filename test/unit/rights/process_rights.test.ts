@@ -94,6 +94,7 @@ test('a file of users of Redis lets nobody in without a password, and holds none
       'svc_alerts on',
     ].map((user) => expect.stringMatching(`^user ${user}`)),
   );
+  expect(lines[0]).toBe('user default off resetpass ~* &* +@all');
   expect(lines.join()).not.toContain('hidden');
   expect(lines.find((line) => line.startsWith('user svc_edge'))).toContain(' %R~i:* ');
   expect(aclFile('svc', USERS, passwords, { tellsReading: false })).not.toContain('%R~');
