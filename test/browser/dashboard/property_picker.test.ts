@@ -57,6 +57,24 @@ test('Enter takes the first event found, and a name that never came is marked', 
   await context.close();
 });
 
+test('what is typed after Escape and another click takes the place of what stands there', async () => {
+  const api = withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3);
+  const { page, context, faults } = await dashboard.visit('/sites/shop/trends', api);
+  const field = page.getByRole('combobox', { name: /: event$/ }).first();
+  const option = page.getByRole('option', { name: 'purchase', exact: true });
+  await field.click();
+  await option.waitFor();
+  await page.keyboard.press('Escape');
+  await option.waitFor({ state: 'hidden' });
+  await field.click();
+  await option.waitFor();
+  await expect.poll(() => page.evaluate('getSelection().toString()')).toBe('page_view');
+  await page.keyboard.type('urch');
+  expect(await field.inputValue()).toBe('urch');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('a part of a name takes what begins so, by leaving the field too, and the text itself where that is chosen', async () => {
   const properties = { plan: 'pro', old_plan: 'free' };
   const api = withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3, { properties });

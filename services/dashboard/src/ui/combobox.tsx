@@ -98,7 +98,12 @@ export function Combobox(props: ComboboxProps) {
           setText(event.currentTarget.value);
           setActive(-1);
         }}
-        onClick={() => setText(text ?? labelOf(value))}
+        onClick={({ currentTarget }) => {
+          if (isOpen) return;
+          setText(labelOf(value));
+          // After a click into a chosen text, as Escape leaves it, browsers put the caret there, and typing would add to it.
+          requestAnimationFrame(() => currentTarget.select());
+        }}
         onFocus={(event) => event.currentTarget.select()}
         onBlur={leave}
         onKeyDown={onKeyDown}
