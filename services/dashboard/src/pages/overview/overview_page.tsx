@@ -187,7 +187,8 @@ function FigureText({ figure: { name, total, before, values, currency } }: { fig
   return (
     <>
       <span class="figure-name">{name}</span>
-      <span class="figure-total">{total === null ? '–' : write(total)}</span>
+      {/* Where it is too long, it breaks behind the currency and not within the number. */}
+      <span class="figure-total">{total === null ? '–' : write(total).replaceAll('\u00a0', ' ')}</span>
       {changed === null ? (
         <span class="muted small">{before === 0 && total !== null && total > 0 ? 'none before' : ' '}</span>
       ) : (
