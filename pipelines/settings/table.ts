@@ -53,10 +53,10 @@ export interface SettingsTable {
   domainProofs(siteId: string): ReadonlyMap<string, DomainProof>;
   /** The sites whose ga4 destinations have this measurement id. */
   sitesByMeasurementId(measurementId: string): Site[];
-  /** The sites of which a browser key may call from exactly this origin. */
-  sitesByOrigin(origin: string): Site[];
-  /** The sites of which lists show a key so. */
-  sitesByKeyPrefix(shownPrefix: string): Site[];
+  /** The one site of which a browser key may call from exactly this origin; undefined where there are several, or none. */
+  siteByOrigin(origin: string): Site | undefined;
+  /** The one site of which lists show a key so; undefined where there are several, or none. */
+  siteByKeyPrefix(shownPrefix: string): Site | undefined;
   /** By their hashes. */
   keysOfSite(siteId: string): ReadonlyMap<string, ApiKey>;
   adminToken(tokenHash: string): AdminToken | undefined;
@@ -94,8 +94,8 @@ const createState = () => ({
   proven: createClaims(),
   domainProofs: new Map<string, Map<string, DomainProof>>(),
   measurementIds: createClaims(),
-  origins: createClaims(),
-  keyPrefixes: createClaims(),
+  keysByOrigin: new Map<string, Set<string>>(),
+  keysByPrefix: new Map<string, Set<string>>(),
   adminTokens: new Map<string, AdminToken>(),
   replays: new Map<string, Replay>(),
   engage: new Map<string, readonly EngageItem[]>(),
@@ -145,8 +145,8 @@ const lookups = (state: State) =>
     domainProofs: (siteId) => state.domainProofs.get(siteId) ?? NO_PROOFS,
     sitesByMeasurementId: (measurementId) =>
       state.measurementIds.claimants(measurementId).flatMap((siteId) => ownedSite(state, siteId) ?? []),
-    sitesByOrigin: (origin) => sitesOfKeys(state, state.origins.claimants(origin)),
-    sitesByKeyPrefix: (shownPrefix) => sitesOfKeys(state, state.keyPrefixes.claimants(shownPrefix)),
+    siteByOrigin: (origin) => siteOfKeys(state, state.keysByOrigin.get(origin)),
+    siteByKeyPrefix: (shownPrefix) => siteOfKeys(state, state.keysByPrefix.get(shownPrefix)),
     keysOfSite: (siteId) => state.keysBySite.get(siteId) ?? NO_KEYS,
     adminToken: (tokenHash) => state.adminTokens.get(tokenHash),
     replay: (replayId) => state.replays.get(replayId),
@@ -179,9 +179,15 @@ function sortedBy<T>(items: T[], text: (item: T) => string): T[] {
   return items.sort((a, b) => (text(a) < text(b) ? -1 : 1));
 }
 
-function sitesOfKeys(state: State, keyHashes: readonly string[]): Site[] {
-  const siteIds = new Set(keyHashes.flatMap((keyHash) => state.keys.get(keyHash)?.site_id ?? []));
-  return [...siteIds].flatMap((siteId) => state.sites.get(siteId) ?? []);
+/** Looks no further than the second site: every site may let `http://localhost:3000` call. */
+function siteOfKeys(state: State, keyHashes: ReadonlySet<string> = new Set()): Site | undefined {
+  let found: Site | undefined;
+  for (const keyHash of keyHashes) {
+    const site = state.sites.get(state.keys.get(keyHash)?.site_id ?? '');
+    if (found !== undefined && site !== undefined && site !== found) return undefined;
+    found ??= site;
+  }
+  return found;
 }
 
 function ownedSite(state: State, siteId: string | undefined): Site | undefined {
@@ -250,13 +256,28 @@ function replace<T>(facts: Map<string, T>, id: string, fact: T | null): boolean 
 function storeKey(state: State, keyHash: string, key: ApiKey | null): boolean {
   const before = state.keys.get(keyHash);
   if (before !== undefined) state.keysBySite.get(before.site_id)?.delete(keyHash);
-  state.origins.replace(keyHash, before?.allowed_origins ?? [], key?.allowed_origins ?? []);
-  state.keyPrefixes.replace(keyHash, before ? [before.shown_prefix] : [], key ? [key.shown_prefix] : []);
+  index(state.keysByOrigin, keyHash, before?.allowed_origins ?? [], key?.allowed_origins ?? []);
+  index(state.keysByPrefix, keyHash, before ? [before.shown_prefix] : [], key ? [key.shown_prefix] : []);
   if (key !== null) {
     const ofSite = state.keysBySite.get(key.site_id) ?? new Map<string, ApiKey>();
     state.keysBySite.set(key.site_id, ofSite.set(keyHash, key));
   }
   return replace(state.keys, keyHash, key);
+}
+
+/** Moves a key from the names that it had to those that it has. */
+function index(
+  keys: Map<string, Set<string>>,
+  keyHash: string,
+  before: readonly string[],
+  after: readonly string[],
+): void {
+  for (const name of before) {
+    const left = keys.get(name);
+    left?.delete(keyHash);
+    if (left?.size === 0) keys.delete(name);
+  }
+  for (const name of after) keys.set(name, (keys.get(name) ?? new Set()).add(keyHash));
 }
 
 function storeSite(state: State, siteId: string, site: Site | null): boolean {
@@ -321,14 +342,14 @@ function destinationsOfKind(state: State, kind: string): Map<string, readonly De
   return created;
 }
 
-/** Public names (domains, measurement ids) with the site that each belongs to, origins with the keys that may call from them. */
+/** Public names (domains, measurement ids) and the site each belongs to. */
 interface Claims {
   /** The site that owns the name. */
   owner(name: string): string | undefined;
-  /** Every site, or key, that claims it. */
+  /** Every site that claims it. */
   claimants(name: string): readonly string[];
-  /** Replaces the names that one claims. */
-  replace(id: string, before: readonly string[], after: readonly string[]): void;
+  /** Replaces the names a site claims. */
+  replace(siteId: string, before: readonly string[], after: readonly string[]): void;
 }
 
 /**
@@ -340,20 +361,20 @@ function createClaims(): Claims {
   return {
     owner: (name) => claimants.get(name)?.[0],
     claimants: (name) => claimants.get(name) ?? [],
-    replace(id, before, after) {
-      for (const name of before) remove(claimants, name, id);
-      for (const name of after) add(claimants, name, id);
+    replace(siteId, before, after) {
+      for (const name of before) remove(claimants, name, siteId);
+      for (const name of after) add(claimants, name, siteId);
     },
   };
 }
 
-function add(claimants: Map<string, string[]>, name: string, id: string): void {
-  const ids = claimants.get(name) ?? [];
-  if (!ids.includes(id)) claimants.set(name, [...ids, id].sort());
+function add(claimants: Map<string, string[]>, name: string, siteId: string): void {
+  const sites = claimants.get(name) ?? [];
+  if (!sites.includes(siteId)) claimants.set(name, [...sites, siteId].sort());
 }
 
-function remove(claimants: Map<string, string[]>, name: string, id: string): void {
-  const left = (claimants.get(name) ?? []).filter((other) => other !== id);
+function remove(claimants: Map<string, string[]>, name: string, siteId: string): void {
+  const left = (claimants.get(name) ?? []).filter((other) => other !== siteId);
   if (left.length > 0) claimants.set(name, left);
   else claimants.delete(name);
 }

@@ -105,8 +105,7 @@ export function namedSite(table: SettingsTable, request: HttpRequestIn): Site | 
   const page = canonicalDomain(URL.parse(origin)?.hostname ?? '');
   const owner = page === null ? undefined : table.siteServedAt(page);
   if (owner !== undefined) return owner;
-  const likely = [table.sitesByOrigin(origin), table.sitesByKeyPrefix(shownPrefix(presentedKeys(request)[0] ?? ''))];
-  return likely.find(({ length }) => length === 1)?.[0];
+  return table.siteByOrigin(origin) ?? table.siteByKeyPrefix(shownPrefix(presentedKeys(request)[0] ?? ''));
 }
 
 const DIGEST_CHARACTERS = 22;
