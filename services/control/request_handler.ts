@@ -4,7 +4,6 @@ import { isUtf8 } from 'node:buffer';
 import type { QueryCaller } from '#infra/clickhouse/queries/running_queries.ts';
 import { clientAddress, type HttpReply, type HttpRequestIn } from '#infra/http/http_server.ts';
 import type { RequestErrors } from '#infra/http/request_errors.ts';
-import { RedisUnavailableError } from '#infra/redis/client.ts';
 import type { KeyUseView } from '#infra/redis/edge_reports.ts';
 import type { MonthUseView } from '#infra/redis/quota/quota.ts';
 import { SESSION_MS_MAX } from '#infra/redis/sessions.ts';
@@ -56,7 +55,7 @@ import {
 } from './route.ts';
 import { FLOW_MS } from './users/oidc.ts';
 import { isRecentlyAuthenticated } from './users/own_session.ts';
-import type { SignInParts } from './users/sign_in.ts';
+import { reachedOr, type SignInParts } from './users/sign_in.ts';
 
 /** A request, with what its schemas have checked of it. */
 interface Call {
@@ -240,7 +239,10 @@ async function answerShared({ options, route, input, reply }: Call): Promise<Htt
   const secret = bearerOf(reply.request.headers.authorization);
   const find = (): ShareLink | null => openedShare(options.journal.view().table, link_id, secret, nowMs());
   const link = find();
-  const waitMs = await reachedShares(shareUse.admit(networkOf(clientAddress(reply.request)), link?.link_id ?? null));
+  const waitMs = await reachedOr(
+    shareUse.admit(networkOf(clientAddress(reply.request)), link?.link_id ?? null),
+    SharesUnavailableError,
+  );
   if (waitMs > 0) return refuse(reply, 'share_limited', [], waitMs);
   if (link === null) return refuse(reply, 'share_unknown');
   const reader = readerOf(link);
@@ -249,7 +251,7 @@ async function answerShared({ options, route, input, reply }: Call): Promise<Htt
   // What is wrong with a question quotes it: that is for those who may change it.
   if (outcome.kind === 'refused') return refuse(reply, outcome.code);
   if (outcome.kind === 'answered') {
-    const times = await reachedShares(shareUse.opened(link.link_id, nowMs()));
+    const times = await reachedOr(shareUse.opened(link.link_id, nowMs()), SharesUnavailableError);
     signInAudit.shareOpened(link, times);
     return find() === null ? refuse(reply, 'share_unknown') : reply.code(200).send(outcome.body);
   }
@@ -263,16 +265,6 @@ async function answerShared({ options, route, input, reply }: Call): Promise<Htt
 /** Redis does not answer, without which nobody is counted. */
 class SharesUnavailableError extends Error {
   readonly code = 'shares_unavailable';
-}
-
-/** Turns the error of Redis into that of shared links. */
-async function reachedShares<T>(asked: Promise<T>): Promise<T> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof RedisUnavailableError) throw new SharesUnavailableError('redis does not answer');
-    throw error;
-  }
 }
 
 async function answerSession(call: Call, known: KnownCall | null): Promise<HttpReply> {

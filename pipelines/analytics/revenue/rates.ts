@@ -21,20 +21,21 @@ const RATE_MAX = 1e9;
 const isDay = (text: string): boolean => DAY.test(text) && new Date(text).toISOString().startsWith(text);
 const isRate = (rate: number): boolean => rate >= RATE_MIN && rate <= RATE_MAX;
 
-const keyOf = ({ day, currency }: Pick<Rate, 'day' | 'currency'>): string => `${day} ${currency}`;
+/** Tells whether there was a rate of that day and currency before, of those that it is asked about. */
+function createRepeats(): (rate: Pick<Rate, 'day' | 'currency'>) => boolean {
+  const seen = new Set<string>();
+  return ({ day, currency }) => seen.size === seen.add(`${day} ${currency}`).size;
+}
 
 /** What of rates no schema can say: days that there are not, the base itself, which is 1, and two for one day. */
 export function rateProblems(base: string, rates: readonly Rate[]): Problem[] {
-  const seen = new Set<string>();
-  const isAgain = (rate: Rate): boolean => seen.size === seen.add(keyOf(rate)).size;
+  const isAgain = createRepeats();
   return rates.flatMap(({ day, currency, rate }, index) => [
     ...(isDay(day) ? [] : [problem('field_malformed', `rates[${index}].day`, 'is no day between 1970 and 2139')]),
     ...(isRate(rate)
       ? []
       : [problem('field_malformed', `rates[${index}].rate`, `is not from ${RATE_MIN} to ${RATE_MAX}`)]),
-    ...(isAgain({ day, currency, rate })
-      ? [problem('repeated', `rates[${index}]`, 'an earlier one is of its day')]
-      : []),
+    ...(isAgain({ day, currency }) ? [problem('repeated', `rates[${index}]`, 'an earlier one is of its day')] : []),
     ...(currency === base ? [problem('field_malformed', `rates[${index}].currency`, 'is the base')] : []),
   ]);
 }
@@ -63,13 +64,12 @@ export function readRates(csv: string): Rate[] {
   const isLong = names.join() === 'day,currency,rate';
   if (!isLong && names[0] !== 'date')
     throw new RateFileError('line 1: is neither day,currency,rate nor Date,USD,JPY,...');
-  const seen = new Set<string>();
+  const isAgain = createRepeats();
   const rateAt = (day: string, currency: string, cell: string, line: number): Rate => {
     const rate = DECIMAL.test(cell) ? Number(cell) : Number.NaN;
     if (!isDay(day) || !CODE.test(currency) || !isRate(rate))
       throw new RateFileError(`line ${line}: is no day, currency and rate`);
-    if (seen.size === seen.add(keyOf({ day, currency })).size)
-      throw new RateFileError(`line ${line}: has a second rate of ${currency} on ${day}`);
+    if (isAgain({ day, currency })) throw new RateFileError(`line ${line}: has a second rate of ${currency} on ${day}`);
     return { day, currency, rate };
   };
   return lines.flatMap((cells, index) => {

@@ -5,7 +5,6 @@ import { pageRulesOf } from '#pipelines/settings/page_rules.ts';
 import { pageProblems } from '#pipelines/settings/validate.ts';
 import { PAGE_DEFAULTS, type PageRules, type Site } from '#schemas/setting.ts';
 import * as api from '#services/control_api/sites.ts';
-import { siteParams } from '#services/control_api/sites.ts';
 import { MIN_PERSONS } from '../queries/routes.ts';
 import { inSite, refused, refusedFor, resource, route } from '../route.ts';
 
@@ -24,7 +23,7 @@ export const pageRoutes = resource('Sites', [
   route('POST', '/v1/admin/sites/{site_id}/pages/preview', 'previewPages', {
     access: inSite('query.aggregates'),
     summary: "What rules, the site's own with those given in their place, make of the pages of its last day",
-    params: siteParams,
+    params: api.siteParams,
     body: api.pagePreviewBody,
     success: { status: 200, schema: api.pagePreviewAnswer, description: 'The pages that there would be' },
     errors: ['site_unknown'],

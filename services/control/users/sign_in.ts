@@ -257,15 +257,21 @@ export function createSessionKeeper(
   };
 }
 
-/** Turns the error of Redis into that of sessions. */
-export async function reached<T>(asked: Promise<T>): Promise<T> {
+/** Turns the error of Redis into one that says what is unavailable without it. */
+export async function reachedOr<T>(
+  asked: Promise<T>,
+  Unavailable: new (message: string) => Error & { code: string },
+): Promise<T> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof RedisUnavailableError) throw new SessionsUnavailableError('redis does not answer');
+    if (error instanceof RedisUnavailableError) throw new Unavailable('redis does not answer');
     throw error;
   }
 }
+
+/** Of sessions. */
+export const reached = <T>(asked: Promise<T>): Promise<T> => reachedOr(asked, SessionsUnavailableError);
 
 /**
  * Seals what users sign in with by the keys that seal destinations' secrets. What does not open is logged: to whoever signs in
