@@ -8,6 +8,7 @@ import { showProfiles } from './profile.ts';
 import { benchQuery } from './query/bench.ts';
 import { benchQuestions } from './questions/bench.ts';
 import { compare } from './results.ts';
+import { benchSizing } from './sizing/bench.ts';
 import { benchCatchup, benchStages } from './stages/bench.ts';
 
 const BENCHES: Record<string, () => void | Promise<void>> = {
@@ -21,6 +22,7 @@ const BENCHES: Record<string, () => void | Promise<void>> = {
   persons: benchPersons,
   query: benchQuery,
   questions: benchQuestions,
+  sizing: benchSizing,
   compare: () => compare(process.argv[3] ?? '', process.argv[4] ?? ''),
   profile: () => showProfiles(process.argv[3] ?? ''),
 };

@@ -3,6 +3,7 @@ import { descendantsOf } from '#test/harness/processes.ts';
 import { makeScratch } from '#test/harness/run/scratch.ts';
 import { type RunningService, startService } from '#test/harness/service.ts';
 import { openSettings } from '#test/harness/settings.ts';
+import { makeKey } from '#test/harness/test_site.ts';
 import { until } from '#test/harness/until.ts';
 import { cpuOf } from '../cpu.ts';
 import { benchOptions, openMetrics, report, say } from '../results.ts';
@@ -56,6 +57,7 @@ export async function withFlow(dataDir: string, run: (flow: Flow) => Promise<voi
 interface BenchSite {
   site: string;
   key: string;
+  browserKey: string;
 }
 
 async function makeSite(service: RunningService): Promise<BenchSite> {
@@ -63,14 +65,15 @@ async function makeSite(service: RunningService): Promise<BenchSite> {
   const site = `flow-${randomBytes(3).toString('hex')}`;
   await settings.run('account', 'create', site, '--allowance', '1000000000');
   await settings.run('site', 'create', site, '--account', site);
-  const { secret } = await settings.run<{ secret: string }>('key', 'create', '--site', site, '--caller', 'server');
+  const secret = await makeKey(settings, site, 'server');
+  const browserKey = await makeKey(settings, site, 'browser');
   await settings.close();
   const works = async () => {
     const headers = { 'x-svc-key': secret };
     return (await fetch(`${service.ready.edge}/v1/config`, { headers })).status;
   };
   await until('the edge knows the key', works, (status) => status === 200);
-  return { site, key: secret };
+  return { site, key: secret, browserKey };
 }
 
 interface Measured {

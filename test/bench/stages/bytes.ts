@@ -3,14 +3,19 @@ import { createWarehouse } from '#infra/clickhouse/client.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { createRedis } from '#infra/redis/connection.ts';
+import type { LocalAddresses } from '#services/local/parts/parts.ts';
 import { filesBelow } from '#test/harness/byte_search.ts';
-import type { EdgeAlone } from '../edge_alone.ts';
 import { one } from '../warehouse_alone.ts';
 
-const EVENT_TOPICS: readonly string[] = [TOPICS.raw, TOPICS.unique, TOPICS.identified, TOPICS.duplicates];
+interface HeldWhere {
+  addresses: Pick<LocalAddresses, 'redisUrl' | 'clickhouseUrl'>;
+  dataDir: string;
+}
+
+export const EVENT_TOPICS: readonly string[] = [TOPICS.raw, TOPICS.unique, TOPICS.identified, TOPICS.duplicates];
 
 /** By name the bytes that each part holds now of events. */
-export async function bytesHeld({ addresses, dataDir }: EdgeAlone): Promise<Record<string, number>> {
+export async function bytesHeld({ addresses, dataDir }: HeldWhere): Promise<Record<string, number>> {
   const segments = filesBelow(dataDir).filter((path) => path.endsWith('.log'));
   const ofTopic = (topic: string): number =>
     segments
