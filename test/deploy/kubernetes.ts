@@ -43,6 +43,8 @@ export const POD_PATCH: Manifest = {
   metadata: { name: 'every' },
   spec: {
     revisionHistoryLimit: 3,
+    // Its group has settled, and what waited meanwhile is read, before the next one is ended.
+    minReadySeconds: 10,
     // A version that does not get ready takes the place of none that works.
     strategy: { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } },
     template: {

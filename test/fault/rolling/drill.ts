@@ -1,6 +1,7 @@
 // What `npm run drill -- rolling` does: events at a fixed rate while every process is restarted, one after the other, over and over.
 
 import { cpus } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { brokersIn } from '#services/local/parts/parts.ts';
 import { cpuOf } from '#test/bench/cpu.ts';
 import { type Outgoing, pace, type Traffic } from '#test/bench/load.ts';
@@ -20,6 +21,8 @@ const BROWSER_SHARE = 0.2;
 const WARM_MS = 15_000;
 const ALLOWANCE = 1_000_000_000;
 const CPU_MS = 1_000;
+/** From when one is ready until the next is ended, as `minReadySeconds` is in deploy/. */
+const SETTLED_MS = 10_000;
 /** Nothing of this is the service: it stands for the platforms. */
 const STANDIN = 'standin';
 
@@ -97,7 +100,7 @@ function numbered({ serverKey, browserKey }: { serverKey: string; browserKey: st
   return { traffic, sent: () => sent };
 }
 
-/** SIGTERM to one process after the other, each started again and ready before the next; then the brokers, where they are three. */
+/** SIGTERM to one process after the other, each started again and ready for a while before the next; then the brokers, where they are three. */
 async function rollAll(world: World, goesOn: () => boolean, say: (line: string) => void) {
   const { fleet, parts, layout } = world;
   const restarts: { name: string; tookMs: number }[] = [];
@@ -106,6 +109,7 @@ async function rollAll(world: World, goesOn: () => boolean, say: (line: string) 
     const startedMs = performance.now();
     await restart();
     restarts.push({ name, tookMs: performance.now() - startedMs });
+    await sleep(SETTLED_MS);
   };
   for (let round = 1; goesOn(); round++) {
     for (const name of fleet.names()) if (name !== STANDIN) await timed(name, () => fleet.restart(name));
