@@ -66,7 +66,30 @@ test('what is rejected after the page was opened says why nothing comes, and wha
   await page.getByText('origin_not_allowed, 2 since this page was opened').waitFor();
   await page.getByText('add the origin to the key if the page is yours').waitFor();
   expect(await page.getByText('bot', { exact: true }).count()).toBe(0);
-  expect(queries.slice(0, 2)).toEqual(['', `?from=${found.from}`]);
+  expect(queries[1]).toBe(`?from=${found.from}`);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('beside events that arrive it says what is refused, and of what was refused before since when', async () => {
+  const from = Date.UTC(2026, 10, 29, 9, 30);
+  const revoked = { kind: 'refused', code: 'key_revoked', count: 3 } as const;
+  const found = refusalsOf({ from, totals: [revoked, { kind: 'dropped', code: 'bot', count: 5 }] });
+  const events = [stored('browser', 'page_view', Date.now() - 60_000)];
+  const api = withEvents(events).on('GET', '/v1/admin/sites/shop/refusals', () => found);
+  const { page, context, faults } = await dashboard.visit('/sites/shop/install', api);
+  await page.getByText('Browser events are arriving').waitFor();
+  await page.getByText(/^Refused requests: key_revoked, 3 since \d\d:00:00$/).waitFor();
+  expect(await page.getByText('bot', { exact: true }).count()).toBe(0);
+  events.push(stored('browser', 'page_view', Date.now() + 1_000));
+  await page.getByText('Events are arriving', { exact: true }).waitFor();
+  found.totals = [
+    { ...revoked, count: 5 },
+    { kind: 'refused', code: 'origin_not_allowed', count: 1 },
+  ];
+  await page.getByText(/^Refused requests: key_revoked, 2 since this page was opened, 5 since /).waitFor();
+  await page.getByText('origin_not_allowed, 1 since this page was opened', { exact: false }).waitFor();
+  expect(await page.getByText('Nothing of this site was rejected').count()).toBe(0);
   expect(faults).toEqual([]);
   await context.close();
 });

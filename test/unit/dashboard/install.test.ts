@@ -6,7 +6,7 @@ import {
   cameSince,
   likelyOrigins,
   pageOf,
-  rejectedSince,
+  rejectedNow,
 } from '#services/dashboard/src/pages/install/install_page.tsx';
 
 // The router reads it as soon as it is imported.
@@ -41,7 +41,7 @@ test('pages of a site are likely at the name that its domains are below', () => 
   expect(likelyOrigins([])).toEqual([]);
 });
 
-test('what was rejected since the page was opened is what counts more than then, without warnings', () => {
+test('what is rejected now is what counts more than before, and requests and events refused in the hour, without warnings', () => {
   const bot = { kind: 'dropped', code: 'bot' } as const;
   const foreign = { kind: 'refused', code: 'origin_not_allowed' } as const;
   const odd = { kind: 'rejected', code: 'bot' } as const;
@@ -51,10 +51,12 @@ test('what was rejected since the page was opened is what counts more than then,
     { ...foreign, count: 2 },
     { kind: 'warned', code: 'placeholder_id', count: 4 } as const,
   ];
-  expect(rejectedSince(before, { from: 0, totals })).toEqual([
-    { ...foreign, count: 2 },
-    { ...bot, count: 1 },
-  ]);
-  expect(rejectedSince(before, { from: 0, totals: [{ ...odd, count: 12 }] })).toEqual([{ ...odd, count: 12 }]);
-  expect(rejectedSince(before, before)).toEqual([]);
+  const found = [
+    { ...foreign, count: 2, added: 2 },
+    { ...bot, count: 13, added: 1 },
+  ];
+  expect(rejectedNow(before, { from: 0, totals })).toEqual(found);
+  expect(rejectedNow(before, { from: 0, totals: [{ ...odd, count: 12 }] })).toEqual([{ ...odd, count: 12, added: 12 }]);
+  expect(rejectedNow({ from: 0, totals }, { from: 0, totals })).toEqual([{ ...foreign, count: 2, added: 0 }]);
+  expect(rejectedNow(before, before)).toEqual([]);
 });

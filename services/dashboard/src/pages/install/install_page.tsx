@@ -197,46 +197,46 @@ function FirstEvent({ siteId }: { siteId: string }) {
       {watched !== null && watched.newest !== null ? (
         <Arrived siteId={siteId} event={watched.newest} isNew={isThere} />
       ) : (
-        <>
-          <p class="row">
-            <span class="pulse" aria-hidden="true" /> Waiting for a browser event. Open one of your pages.
-          </p>
-          <NotAccepted siteId={siteId} />
-        </>
+        <p class="row">
+          <span class="pulse" aria-hidden="true" /> Waiting for a browser event. Open one of your pages.
+        </p>
       )}
+      <NotAccepted siteId={siteId} isWaiting={watched?.newest == null} />
     </div>
   );
 }
 
 /**
- * What came since the page was opened and was not accepted, which is why nothing arrives. Of what never reached the edge, or
- * came with a key of which nobody knows the site, nothing can be known: that is said.
+ * What is not accepted now: other pages may send while one is refused. Of what never reached the edge, or came with a key of
+ * which nobody knows the site, nothing can be known: that is said while nothing arrives.
  */
-function NotAccepted({ siteId }: { siteId: string }) {
+function NotAccepted({ siteId, isWaiting }: { siteId: string; isWaiting: boolean }) {
   const [before, setBefore] = useState<Rejections | null>(null);
   const asked = useQuery(
     siteId,
     async (signal) => {
-      // Both answers begin at the same hour, by the clock of the service.
-      const query = before === null ? {} : { from: before.from };
+      // All answers begin at the same hour.
+      const query = { from: before === null ? Date.now() - HOUR_MS : before.from };
       const answer = await request<Rejections>('GET', sitePath(siteId, 'refusals'), { query, signal });
       if (answer.ok && before === null) setBefore(answer.value);
       return answer;
     },
     EVERY_MS,
   );
-  const found = before === null || asked.value === null ? [] : rejectedSince(before, asked.value);
+  const found = before === null || asked.value === null ? [] : rejectedNow(before, asked.value);
   return (
     <div class="stack-small">
       <p class="hidden" role="status">
-        {found.length === 0 ? '' : 'The edge did not accept what a page sent'}
+        {found.some(({ added }) => added > 0) ? 'The edge did not accept what a page sent' : ''}
       </p>
-      {found.map(({ kind, code, count }) => (
-        <div key={`${kind} ${code}`} class="note note-bad">
+      {found.map(({ kind, code, count, added }) => (
+        <div key={`${kind} ${code}`} class={added > 0 ? 'note note-bad' : 'note note-warn'}>
           <Icon name="warning" />
           <div>
             <p class="strong">
-              {KINDS[kind].counted}: <code>{code}</code>, {count} since this page was opened
+              {KINDS[kind].counted}: <code>{code}</code>, {added > 0 && `${added} since this page was opened`}
+              {added > 0 && count > added && ', '}
+              {count > added && `${count} since ${timeOfDay(hourOf(before?.from ?? 0))}`}
             </p>
             <p class="wraps">{reasonText(code)}</p>
           </div>
@@ -244,10 +244,14 @@ function NotAccepted({ siteId }: { siteId: string }) {
       ))}
       <FailureNote failure={asked.failure} again={asked.again} />
       <p class="muted">
-        {found.length === 0 && 'Nothing of this site was rejected since this page was opened. '}
-        An unknown key gets a 403 response, which is seen here on a verified domain, where a key of this site alone
-        allows the page’s origin, or begins with the same 11 characters; else in the browser’s console. Events with a
-        key of another site arrive there. A visitor who gave no consent, or an ad blocker, sends nothing.{' '}
+        {isWaiting && (
+          <>
+            {found.length === 0 && 'Nothing of this site was rejected since this page was opened. '}
+            An unknown key gets a 403 response, which is seen here on a verified domain, where a key of this site alone
+            allows the page’s origin, or begins with the same 11 characters; else in the browser’s console. Events with
+            a key of another site arrive there. A visitor who gave no consent, or an ad blocker, sends nothing.{' '}
+          </>
+        )}
         <a href={siteAddress(siteId, 'refusals')}>Rejected events</a>
       </p>
     </div>
@@ -363,13 +367,25 @@ export const cameSince = ({ openedMs, newest }: Watched): boolean => newest !== 
 
 type Rejections = Pick<RejectionsItem, 'from' | 'totals'>;
 
-/** What was rejected between two looks, the most frequent first; warnings are of events that were accepted. */
-export function rejectedSince(before: Rejections, now: Rejections): RejectionsItem['totals'] {
+const HOUR_MS = 3_600_000;
+
+/** Rejections are counted by whole hours. */
+const hourOf = (ms: number): number => Math.floor(ms / HOUR_MS) * HOUR_MS;
+
+/**
+ * What is rejected now, the most recent first: `added` between two looks, `count` from the hour at which both begin. What was
+ * dropped before the first, as of bots, is no fault that lasts; warnings are of events that were accepted.
+ */
+export function rejectedNow(before: Rejections, now: Rejections): (RejectionsItem['totals'][number] & Added)[] {
   const known = new Map(before.totals.map(({ kind, code, count }) => [`${kind} ${code}`, count]));
   return now.totals
-    .map((total) => ({ ...total, count: total.count - (known.get(`${total.kind} ${total.code}`) ?? 0) }))
-    .filter(({ kind, count }) => kind !== 'warned' && count > 0)
-    .sort((a, b) => b.count - a.count);
+    .map((total) => ({ ...total, added: total.count - (known.get(`${total.kind} ${total.code}`) ?? 0) }))
+    .filter(({ kind, added }) => kind !== 'warned' && (added > 0 || kind === 'refused' || kind === 'rejected'))
+    .sort((a, b) => b.added - a.added || b.count - a.count);
+}
+
+interface Added {
+  added: number;
 }
 
 /** The address of the page that an event came from; empty where it says none. */
