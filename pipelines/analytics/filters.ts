@@ -18,7 +18,7 @@ const PATTERN_MAX = 500;
 export const closed = <Properties extends TProperties>(properties: Properties) =>
   Type.Object(properties, { additionalProperties: false });
 
-/** Columns that a query may name: the view `events` has them, and so does `event_rows`, which funnels read. */
+/** Columns that a query may name: `event_rows` has them, and all but the key the view `events`. */
 export const COLUMNS = [
   'event',
   'event_id',
@@ -27,6 +27,7 @@ export const COLUMNS = [
   'mode',
   'action_source',
   'caller',
+  'key_id',
   'identify',
   'email_sha256',
   'phone_hmac',

@@ -24,6 +24,7 @@ const OF_MANY: ReadonlySet<Column> = new Set([
   'mode',
   'action_source',
   'caller',
+  'key_id',
   'identify',
   'country',
   'currency',

@@ -61,6 +61,42 @@ test('from an event lead links to its person, key, dead letter, destinations and
   await context.close();
 });
 
+test('a key says on which pages its events were, and leads to them', async () => {
+  const asked: { filters: unknown; field?: unknown }[] = [];
+  const other = { values: 2, events: 5, persons: 5, sum: 0 };
+  const values = [
+    { value: 'shop.example', events: 1_200, persons: 40, sum: 0 },
+    { value: '', events: 1, persons: 1, sum: 0 },
+  ];
+  const api = withKeys(startStubApi())
+    .on('POST', /\/top$/, (body) => {
+      asked.push(body as (typeof asked)[number]);
+      return { values, more_values: true, other };
+    })
+    .on('POST', /\/live$/, (body) => {
+      asked.push(body as (typeof asked)[number]);
+      return { events: [], as_of: Date.now() };
+    });
+  const { page, context, faults } = await dashboard.visit(`/sites/shop/keys?key=${'a'.repeat(64)}`, api);
+  const region = page.getByRole('region', { name: 'Pages it was used on, 7 days' });
+  await region.getByText('shop.example: 1,200 events').waitFor();
+  await region.getByText('without $current_url: 1 event').waitFor();
+  await region.getByText('2 others: 5 events').waitFor();
+  const filters = [{ field: { column: 'key_id' }, is: 'equal', to: ['a'.repeat(16)] }];
+  expect(asked[0]).toMatchObject({ filters, field: { property: ['$current_url'], part: 'host' } });
+  await page.getByRole('link', { name: 'Live events with this key' }).click();
+  await page.getByText('No matching events in the last 10 minutes').waitFor();
+  expect(asked.at(-1)).toMatchObject({ filters });
+  await page.getByRole('button', { name: 'Clear' }).click();
+  await expect.poll(() => asked.at(-1)?.filters).toBeUndefined();
+  expect(await page.getByLabel('Key').count()).toBe(0);
+  await page.goto(`${dashboard.url}/dashboard/sites/shop/keys?key=${'b'.repeat(64)}`);
+  await page.getByRole('region', { name: 'What it was used for, 7 days' }).waitFor();
+  expect(asked.at(-1)).toMatchObject({ field: { column: 'action_source' } });
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('whoever may not see what a link leads to reads the same without it', async () => {
   const grants = [
     { role: 'viewer', account_id: null, site_id: 'shop', permissions: [...ROLE_PERMISSIONS.viewer, 'query.events'] },

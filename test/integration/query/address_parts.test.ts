@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { TopAnswer } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import { purchaseFunnel, storedRow } from './few_rows.ts';
@@ -47,6 +48,27 @@ test('of an address its page and its host are values of their own', async () => 
     series: [{ filters: [{ field, is: 'equal', to: ['shop.example'] }] }, { filters: [{ field, is: 'not_set' }] }],
   });
   expect(series.map(({ events }) => events)).toEqual([4, 3]);
+});
+
+test('of one key, the hosts of the pages that its events were sent on', async () => {
+  const world = await create();
+  const sent = (key_id: string | null, minute: number, page: string) =>
+    storedRow('ann', 'page_view', minute, { key_id, properties: JSON.stringify({ $current_url: page }) });
+  await world.store([
+    [
+      ...[sent('aa', 0, PAGE), sent('aa', 1, 'http://127.0.0.1:9/'), sent('aa', 2, PAGE)],
+      ...[sent('bb', 3, PAGE), sent(null, 4, PAGE)],
+    ],
+  ]);
+  const filters = [{ field: { column: 'key_id' }, is: 'equal', to: ['aa'] }];
+  const field = { property: ['$current_url'], part: 'host' };
+  const { values } = await world.ask<TopAnswer>('top', { ...TIME, field, filters });
+  expect(values.map(({ value, events }) => [value, events])).toEqual([
+    ['shop.example', 2],
+    ['127.0.0.1', 1],
+  ]);
+  const newest = await world.ask<Listing>('live', { received_after: 0, filters });
+  expect(newest.events.map(({ event_id }) => event_id)).toEqual([2, 1, 0].map((minute) => `ann-page_view-${minute}`));
 });
 
 test('of where a visitor came from, a host is another only where the page of the event has it not', async () => {

@@ -15,6 +15,8 @@ test('what the address says is asked for, a value as whatever it may be', () => 
       { field: { property: ['cart', 'size'] }, is: 'equal', to: ['2', 2] },
     ],
   });
+  const ofKey = { field: { column: 'key_id' }, is: 'equal', to: ['9f86d081884c7d65'] };
+  expect(question('key=9f86d081884c7d65').filters).toEqual([ofKey]);
   expect(question('property=a&value=true').filters).toMatchObject([{ to: ['true', true] }]);
   expect(question('property=a&value=07').filters).toMatchObject([{ to: ['07'] }]);
 });
@@ -25,6 +27,6 @@ test('a property without a value must be set, a value without a property says no
 });
 
 test('filters come back out of the address', () => {
-  const filters = { event: 'a b', distinctId: 'd&e', property: 'x.y', value: '=1' };
+  const filters = { event: 'a b', key: '9f86d081884c7d65', distinctId: 'd&e', property: 'x.y', value: '=1' };
   expect(readFilters(new URLSearchParams(filterParameters(filters) as Record<string, string>))).toEqual(filters);
 });

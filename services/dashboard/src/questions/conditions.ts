@@ -41,6 +41,7 @@ const COLUMN_LABELS: Readonly<Record<Column, string>> = {
   action_source: 'Action source',
   mode: 'Mode',
   caller: 'Sent by',
+  key_id: 'Key (16 characters of its SHA-256)',
   value: 'Value',
   currency: 'Currency',
   identify: 'Identification',

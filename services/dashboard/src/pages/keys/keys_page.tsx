@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks';
+import type { TopQuery } from '#pipelines/analytics/top.ts';
 import type { IssuedKeyItem, KeyItem, RotatedKeyItem } from '#services/control_api/sites.ts';
-import { request } from '../../api/request.ts';
-import { useList, useMutation } from '../../api/use_answer.ts';
+import { ask, request } from '../../api/request.ts';
+import { useList, useMutation, useQuery } from '../../api/use_answer.ts';
 import { EditForm, useEditForm } from '../../editing/editing.tsx';
-import { ago, dateTime } from '../../format.ts';
+import { ago, dateTime, events } from '../../format.ts';
 import type { PageProps } from '../../page_list.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
@@ -12,8 +13,8 @@ import { ConfirmButton, CreateDialog } from '../../ui/confirm_action.tsx';
 import { AskedTable, agoColumn, type Column, openColumn, timeColumn } from '../../ui/data_table.tsx';
 import { Dialog, useUnsaved } from '../../ui/dialog.tsx';
 import { SelectField, useDraft } from '../../ui/form_fields.tsx';
-import { IssuedSecret } from '../../ui/identifiers.tsx';
-import { Facts, FailureNote, Panel, StateBadge, type StateLook } from '../../ui/panel.tsx';
+import { IssuedSecret, siteAddress } from '../../ui/identifiers.tsx';
+import { Facts, FailureNote, Loading, Panel, StateBadge, type StateLook } from '../../ui/panel.tsx';
 import {
   bodyOfKey,
   draftOfKey,
@@ -71,6 +72,8 @@ export default function KeysPage({ params }: PageProps) {
 
 /** Events name their key by so much of its hash. */
 const KEY_ID_CHARACTERS = 16;
+
+const keyIdOf = ({ key_hash }: KeyItem): string => key_hash.slice(0, KEY_ID_CHARACTERS);
 
 /** The key that an address names, by its hash or the beginning that events have of it. */
 const keyNamed = (keys: readonly KeyItem[], named: string): KeyItem | undefined =>
@@ -149,6 +152,12 @@ function KeyDialog({ item, mayChange, onChanged, onClose }: KeyDialogProps) {
           <KeyState item={item} />
         </p>
         <KeyFacts item={item} />
+        {mayAt('query.aggregates', item.site_id) && <SentFrom item={item} />}
+        {mayAt('query.events', item.site_id) && (
+          <p>
+            <a href={siteAddress(item.site_id, 'live', { key: keyIdOf(item) })}>Live events with this key</a>
+          </p>
+        )}
         {mayChange && isActive && (
           <>
             <ChangeKey item={item} onChanged={onChanged} />
@@ -184,6 +193,40 @@ function KeyFacts({ item }: { item: KeyItem }) {
         revoked_at !== null && ['Revoked', dateTime(revoked_at)],
       ]}
     />
+  );
+}
+
+const WEEK_MS = 7 * 86_400_000;
+const PLACES_MAX = 10;
+
+/** Where a key's events come from: the hosts of the pages that a browser's are sent on, else what servers send of. */
+export const sentFrom = (item: KeyItem, nowMs: number): TopQuery => ({
+  ...{ from: nowMs - WEEK_MS, to: nowMs, limit: PLACES_MAX },
+  field: item.caller === 'browser' ? { property: ['$current_url'], part: 'host' } : { column: 'action_source' },
+  filters: [{ field: { column: 'key_id' }, is: 'equal', to: [keyIdOf(item)] }],
+});
+
+function SentFrom({ item }: { item: KeyItem }) {
+  const asked = useQuery(item.key_hash, (signal) => ask(item.site_id, 'top', sentFrom(item, Date.now()), signal));
+  if (asked.value === null) return asked.failure === null ? <Loading lines={2} /> : <FailureNote {...asked} />;
+  const { values, other } = asked.value;
+  return (
+    <section class="stack-small" aria-labelledby="sent-from">
+      <h3 id="sent-from">{item.caller === 'browser' ? 'Pages it was used on' : 'What it was used for'}, 7 days</h3>
+      {values.length === 0 && <p class="muted">No events.</p>}
+      <ul class="stack-small">
+        {values.map(({ value, events: count }) => (
+          <li key={value} class="wraps">
+            {value === '' ? 'without $current_url' : <code>{value}</code>}: {events(count)}
+          </li>
+        ))}
+        {other !== null && (
+          <li>
+            {other.values} others: {events(other.events)}
+          </li>
+        )}
+      </ul>
+    </section>
   );
 }
 

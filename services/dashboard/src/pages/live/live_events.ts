@@ -160,6 +160,8 @@ export function useOlder(siteId: string, filters: LiveFilters, ring: Ring, key: 
 /** What of the events is looked at, as the address has it; an empty text is no condition. */
 export interface LiveFilters {
   event: string;
+  /** The first 16 characters of the key's SHA-256. */
+  key: string;
   distinctId: string;
   /** Path of a property, its parts with dots between. */
   property: string;
@@ -168,15 +170,22 @@ export interface LiveFilters {
 
 export function readFilters(query: URLSearchParams): LiveFilters {
   const text = (name: string): string => query.get(name)?.trim() ?? '';
-  return { event: text('event'), distinctId: text('distinct_id'), property: text('property'), value: text('value') };
+  return {
+    event: text('event'),
+    key: text('key'),
+    distinctId: text('distinct_id'),
+    property: text('property'),
+    value: text('value'),
+  };
 }
 
 export const filterParameters = ({
   event,
+  key,
   distinctId,
   property,
   value,
-}: LiveFilters): Record<string, string | null> => ({ event, distinct_id: distinctId, property, value });
+}: LiveFilters): Record<string, string | null> => ({ event, key, distinct_id: distinctId, property, value });
 
 export function liveQuestion(
   filters: LiveFilters,
@@ -194,8 +203,9 @@ export function liveQuestion(
   };
 }
 
-function conditionsOf({ distinctId, property, value }: LiveFilters): Filter[] {
+function conditionsOf({ key, distinctId, property, value }: LiveFilters): Filter[] {
   const conditions: Filter[] = [];
+  if (key !== '') conditions.push({ field: { column: 'key_id' }, is: 'equal', to: [key] });
   if (distinctId !== '') conditions.push({ field: { column: 'distinct_id' }, is: 'equal', to: [distinctId] });
   const path = property.split('.').filter((part) => part !== '');
   if (path.length > 0) {

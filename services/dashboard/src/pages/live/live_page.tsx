@@ -202,11 +202,13 @@ function FilterBar({ siteId, filters }: { siteId: string; filters: live.LiveFilt
         onValue={(event) => apply({ ...typed, event })}
       />
       <TextField label="Distinct id" placeholder="Any visitor" {...field('distinctId')} />
+      {/* People come with it from the key itself: nobody types a hash. */}
+      {typed.key !== '' && <TextField label="Key" {...field('key')} />}
       <TextField label="Property" placeholder="cart.size" {...field('property')} />
       <TextField label="Property value" placeholder="Any value" {...field('value')} />
       <Button type="submit" kind="primary" label="Filter" />
       {isFiltered && (
-        <Button label="Clear" onClick={() => apply({ event: '', distinctId: '', property: '', value: '' })} />
+        <Button label="Clear" onClick={() => apply({ event: '', key: '', distinctId: '', property: '', value: '' })} />
       )}
     </form>
   );
