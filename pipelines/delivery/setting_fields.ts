@@ -14,8 +14,13 @@ interface FieldOptions {
   default?: string;
 }
 
+interface SecretOptions extends FieldOptions {
+  /** Requests are signed with it, and it is in none of them: who receives them does not learn it. */
+  signs?: true;
+}
+
 /** A setting whose value is sealed at rest and never shown again. */
-export const secretField = (options: FieldOptions) => Type.String({ ...options, secret: true, minLength: 1 });
+export const secretField = (options: SecretOptions) => Type.String({ ...options, secret: true, minLength: 1 });
 
 export const textField = (options: FieldOptions) => Type.String({ ...options, minLength: 1 });
 
@@ -42,6 +47,10 @@ export const secretNames = (schema: TObject): string[] =>
   Object.entries(schema.properties)
     .filter(([, field]) => isSecret(field))
     .map(([name]) => name);
+
+/** Names of the secrets that are sent to the address that is called. */
+export const sentSecretNames = (schema: TObject): string[] =>
+  secretNames(schema).filter((name) => !('signs' in (schema.properties[name] ?? {})));
 
 type SettingsResult<Settings> =
   | { kind: 'settings'; settings: Settings }

@@ -3,7 +3,7 @@
 import { Type } from 'typebox';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
-import { calledNames } from '#pipelines/delivery/setting_fields.ts';
+import { calledNames, sentSecretNames } from '#pipelines/delivery/setting_fields.ts';
 import { destinationSettingProblems } from '#pipelines/settings/destination_settings.ts';
 import type { Fact, SettingsView } from '#pipelines/settings/journal.ts';
 import { type Problem, problem } from '#pipelines/settings/problems.ts';
@@ -220,8 +220,8 @@ function addressProblems(
 }
 
 /**
- * The secrets that a change of a called address keeps: they would be sent to it, and whoever may change the address could read
- * there what is never shown. So they are given again.
+ * The secrets that a change of a called address keeps and that are sent to it: whoever may change the address could read there
+ * what is never shown. So they are given again. One that only signs is not: its signatures do not tell it.
  */
 function resentProblems(
   { schema }: Adapter,
@@ -234,9 +234,10 @@ function resentProblems(
     ([name, value]) => called.includes(name) && value !== before.settings[name],
   );
   if (!isMoved) return [];
-  return kept.map((name) =>
-    problem('field_missing', name, 'must be given again, as the address that it is sent to changes'),
-  );
+  const sent = sentSecretNames(schema);
+  return kept
+    .filter((name) => sent.includes(name))
+    .map((name) => problem('field_missing', name, 'must be given again, as the address that it is sent to changes'));
 }
 
 function unknownKind(adapters: readonly Adapter[]): Problem {

@@ -173,13 +173,16 @@ describe('destinations', () => {
     const { world } = await withCrm();
     const change = (body: object) => world.call('PATCH', `${base}/crm`, { body, ifMatch: '*' });
     const elsewhere = { url: 'https://elsewhere.example' };
+    // Nobody learns it there.
+    expect((await change({ secrets: { signing: 'signs alone' } })).status).toBe(200);
     expect(await change({ settings: elsewhere })).toMatchObject({
       status: 400,
       body: { problems: [{ code: 'field_missing', field: 'token' }] },
     });
     expect(stored(world)?.settings).toEqual({ url: 'https://a.example' });
     expect((await change({ settings: { url: 'https://a.example', note: 'n' } })).status).toBe(200);
-    expect((await change({ settings: elsewhere, secrets: { token: 'new' } })).status).toBe(200);
+    const moved = await change({ settings: elsewhere, secrets: { token: 'new' } });
+    expect(moved).toMatchObject({ status: 200, body: { secrets: ['signing', 'token'] } });
   });
 
   it('say which kinds there are', async () => {

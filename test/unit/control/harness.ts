@@ -421,6 +421,7 @@ const crm: Adapter = {
     note: Type.Optional(textField({ title: 'Note' })),
     token: secretField({ title: 'Token' }),
     spare: Type.Optional(secretField({ title: 'Spare token' })),
+    signing: Type.Optional(secretField({ title: 'Signing secret', signs: true })),
   }),
   anonymousEvents: 'send',
   advertising: 'none',

@@ -41,12 +41,14 @@ const WEBHOOK_SCHEMA = Type.Object({
     title: 'Signing secret',
     description: 'whsec_ followed by 24 to 64 bytes in base64.',
     pattern: SECRET_PATTERN,
+    signs: true,
   }),
   secret_previous: Type.Optional(
     secretField({
       title: 'Previous signing secret',
       description: 'While a secret is being replaced, requests are signed with both.',
       pattern: SECRET_PATTERN,
+      signs: true,
     }),
   ),
   batch_events_max: textField({

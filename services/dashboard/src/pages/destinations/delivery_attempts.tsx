@@ -122,7 +122,8 @@ export function SendTest({ siteId, row, kind, isUnsaved }: SendTestProps) {
       {isUnsaved && <p class="note note-warn">There are unsaved changes: the test uses the saved settings.</p>}
       {!isTest && (
         <p class="note note-warn">
-          The platform cannot tell that this is a test and counts it. It has no user, and a value of 1 euro if any.
+          The platform cannot tell that this is a test and counts it. It is of nobody, with hashes of a made-up e-mail
+          address and id, and a value of 1 euro if any.
         </p>
       )}
       <FailureNote failure={action.failure} />
