@@ -8,6 +8,7 @@ import {
   ADDED_MAX,
   type CohortItem,
   kindOf,
+  type MemberRefusal,
   type MembersAdded,
   type MembersRemoved,
   REMOVED_MAX,
@@ -89,7 +90,7 @@ export const cohortCommands: Commands = {
       }
       let replacement = replaces ? 'new' : null;
       const total = { taken: 0, refused: 0, listed: 0 };
-      const refusedLines: number[] = [];
+      const refusals: { line: number; code: MemberRefusal }[] = [];
       for (const step of stepsOf(rows)) {
         const members = step.map(({ name, value }) => ({ [name]: value }));
         const answer = await client.send<MembersAdded>('POST', path, null, {
@@ -100,17 +101,14 @@ export const cohortCommands: Commands = {
         total.taken += answer.taken;
         total.refused += answer.refused;
         total.listed = answer.listed;
-        refusedLines.push(...answer.refused_at.map((at) => step[at]?.line ?? 0));
+        refusals.push(...answer.refusals.map(({ at, code }) => ({ line: step[at]?.line ?? 0, code })));
       }
       // The list is what it was until all is there.
       if (replaces && rows.length === 0) await client.send('DELETE', path, null);
       else if (replaces) await client.send('PUT', path, null, { replacement });
-      const shown = refusedLines.slice(0, REFUSED_SHOWN).join(', ');
-      const lines = total.refused === 0 ? '' : ` ${total.refused} were none, such as on line ${shown}.`;
-      return done(`${total.taken} added; the list has ${total.listed}.${lines}`, {
-        ...total,
-        refused_lines: refusedLines,
-      });
+      const shown = refusals.slice(0, REFUSED_SHOWN).map(({ line, code }) => `line ${line} (${code})`);
+      const lines = total.refused === 0 ? '' : ` ${total.refused} were not taken: ${shown.join(', ')}.`;
+      return done(`${total.taken} added; the list has ${total.listed}.${lines}`, { ...total, refusals });
     },
   },
   'cohort export <ID>': {

@@ -36,6 +36,10 @@ export const MEMBERS_TOGETHER_MAX = 4 * MEMBERS_MAX;
 /** Of what is not taken so many are told by their places. */
 export const REFUSED_TOLD = 100;
 
+/** Why a member is not taken: it is none, or many people's as `undefined` is, or of somebody who was erased. */
+const MEMBER_REFUSALS = ['unreadable', 'placeholder', 'erased'] as const;
+export type MemberRefusal = (typeof MEMBER_REFUSALS)[number];
+
 /** What tells lists of one cohort apart. */
 export const LIST_CHARACTERS = 20;
 const REPLACEMENT = `[0-9A-Za-z]{${LIST_CHARACTERS}}`;
@@ -77,9 +81,13 @@ export const replacementInput = closed({
 export const membersAddedShape = Type.Object({
   taken: countField('Members that were added, or were there already'),
   refused: countField('Members that are none that events could have, or of a person who was erased'),
-  refused_at: Type.Array(Type.Integer({ minimum: 0 }), {
-    description: `Places of the first ${REFUSED_TOLD} of them in the request, from 0`,
-  }),
+  refusals: Type.Array(
+    Type.Object({
+      at: Type.Integer({ minimum: 0, description: 'Its place in the request, from 0' }),
+      code: Type.Enum([...MEMBER_REFUSALS]),
+    }),
+    { description: `The first ${REFUSED_TOLD} of them, and why` },
+  ),
   listed: countField('Members that the list has now: of one person it may be several'),
   replacement: nullable(Type.String(), { description: 'The list that they were added to; null: that of the cohort' }),
 });

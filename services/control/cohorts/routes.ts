@@ -211,22 +211,25 @@ function listOf({ site_id, id }: Params, { view, may }: RequestContext): FoundLi
   return item.list === null ? refused('cohort_no_list') : { site, item, list: item.list };
 }
 
-/** A member as rows have it; empty where it is none, or nobody's as `undefined` is, or of somebody who was erased. */
+/** A member as rows have it, or why it is not taken. */
 function membersOf(
   typed: api.MembersInput['members'][number],
   site: Site,
   { readSubject, isErasedPerson }: RequestContext,
-): CohortMember[] {
+): CohortMember[] | api.MemberRefusal {
   const id = typed.distinct_id ?? typed.external_id;
-  if (Object.keys(typed).length !== 1 || (id !== undefined && isNobodysId(id))) return [];
-  const subject = readSubject(typed, site);
-  if (subject === null || subject.persons.some((person) => isErasedPerson(site.site_id, person))) return [];
+  if (id !== undefined && isNobodysId(id)) return 'placeholder';
+  const subject = Object.keys(typed).length === 1 ? readSubject(typed, site) : null;
+  if (subject === null) return 'unreadable';
+  if (subject.persons.some((person) => isErasedPerson(site.site_id, person))) return 'erased';
   const [person] = subject.persons;
   if (typed.distinct_id === undefined && typed.person_id === undefined) {
     return subject.identifiers.map(({ kind, value }) => ({ kind, value }));
   }
-  return person === undefined ? [] : [{ kind: 'person', value: person }];
+  return person === undefined ? 'unreadable' : [{ kind: 'person', value: person }];
 }
+
+const taken = (read: ReturnType<typeof membersOf>): CohortMember[] => (typeof read === 'string' ? [] : read);
 
 async function addMembers(
   { params, body }: Input<Params, unknown, api.MembersInput>,
@@ -236,8 +239,8 @@ async function addMembers(
   const known = listOf(params, before);
   if ('kind' in known) return known;
   const read = body.members.map((typed) => membersOf(typed, known.site, before));
-  const refusedAt = read.flatMap((some, at) => (some.length === 0 ? [at] : []));
-  const members = read.flat();
+  const refusals = read.flatMap((some, at) => (typeof some === 'string' ? [{ at, code: some }] : []));
+  const members = read.flatMap(taken);
   const { count, add } = services.cohortLists;
   const { replacement } = body;
   const list =
@@ -256,9 +259,9 @@ async function addMembers(
   if ('kind' in world) return world;
   await add(params.site_id, list, members);
   const answer: api.MembersAdded = {
-    taken: read.length - refusedAt.length,
-    refused: refusedAt.length,
-    refused_at: refusedAt.slice(0, api.REFUSED_TOLD),
+    taken: read.length - refusals.length,
+    refused: refusals.length,
+    refusals: refusals.slice(0, api.REFUSED_TOLD),
     listed: (await count(params.site_id, list)).listed,
     replacement: replacement === undefined ? null : list.slice(listNamed(params.id).length),
   };
@@ -275,7 +278,7 @@ async function removeMembers(
   if ('kind' in known) return known;
   const { site, list: from } = known;
   const { site_id, id } = params;
-  const gone = body.members.flatMap((typed) => membersOf(typed, site, before));
+  const gone = body.members.flatMap((typed) => taken(membersOf(typed, site, before)));
   const to = newList(id, before);
   const { copy, count, forget } = services.cohortLists;
   const { listed: had } = await count(site_id, from);

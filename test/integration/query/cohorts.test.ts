@@ -47,7 +47,13 @@ test('members of a list are whoever they are when it is asked, by visitor, hash 
     { distinct_id: 'nobody-yet' },
     { email: 'no address' },
   ]);
-  expect(added.body).toEqual({ taken: 3, refused: 1, refused_at: [3], listed: 3, replacement: null });
+  expect(added.body).toEqual({
+    taken: 3,
+    refused: 1,
+    refusals: [{ at: 3, code: 'unreadable' }],
+    listed: 3,
+    replacement: null,
+  });
   expect(JSON.stringify(await rowsOf(world.database, 'SELECT * FROM cohort_members'))).not.toMatch(/example/i);
   expect(await idsIn(world, 'vips')).toEqual(['ada', 'phone']);
   // Who is merged into a member is one, and the person whom a member becomes.

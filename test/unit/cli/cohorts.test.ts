@@ -23,7 +23,7 @@ test('a list is filled from a file in steps, and says by their lines what was no
   );
   shop.files.set('emails.txt', 'email\nada@example.com\nno address\n');
   expect(await expectDone(shop.svc('cohort import vips --site shop --file emails.txt --as email --replace'))).toBe(
-    '1 added; the list has 1. 1 were none, such as on line 3.\n',
+    '1 added; the list has 1. 1 were not taken: line 3 (unreadable).\n',
   );
   expect(await expectDone(shop.svc('cohort import vips --site shop --file emails.txt --as email --remove'))).toBe(
     '1 removed; the list has 0.\n',

@@ -119,7 +119,13 @@ describe('cohorts', () => {
         ],
       },
     });
-    expect(some.body).toEqual({ taken: 2, refused: 4, refused_at: [2, 3, 4, 5], listed: 1, replacement: null });
+    const refusals = [
+      { at: 2, code: 'unreadable' },
+      { at: 3, code: 'unreadable' },
+      { at: 4, code: 'placeholder' },
+      { at: 5, code: 'placeholder' },
+    ];
+    expect(some.body).toEqual({ taken: 2, refused: 4, refusals, listed: 1, replacement: null });
     const audit = await world.call('GET', 'audit?setting_key=cohort/shop/vips');
     expect(JSON.stringify(audit.body)).not.toContain('ann');
   });

@@ -44,7 +44,9 @@ export function withCohorts(api: StubApi): StubApi {
       const isFirst = !('after' in (body ?? {}));
       return { total: 2, members: [member(isFirst ? 'ann' : 'bob')], next: isFirst ? '17' : null, as_of: 0 };
     })
-    .on('POST', `${COHORTS}/vips/members`, { taken: 2, refused: 1, refused_at: [1], listed: 1_236, replacement: 'r1' })
+    .on('POST', `${COHORTS}/vips/members`, {
+      ...{ taken: 2, refused: 1, refusals: [{ at: 1, code: 'unreadable' }], listed: 1_236, replacement: 'r1' },
+    })
     .on('PUT', `${COHORTS}/vips/members`, {})
     .on('POST', `${COHORTS}/vips/members/remove`, { removed: 1, listed: 1_235 });
 }

@@ -334,6 +334,7 @@ function Members({ path, onListed }: { path: string; onListed(): void }) {
   const [text, setText] = useState('');
   const [how, setHow] = useState<forms.MemberAction>('add');
   const [isTooLarge, setTooLarge] = useState(false);
+  const [refused, setRefused] = useState<readonly string[]>([]);
   const most = how === 'remove' ? REMOVED_MAX : ADDED_MAX;
   const steps = useMemo(() => forms.memberSteps(text, kind, most), [text, kind, most]);
   const read = async (input: HTMLInputElement): Promise<void> => {
@@ -346,16 +347,21 @@ function Members({ path, onListed }: { path: string; onListed(): void }) {
   };
   const add = async (replaces: boolean): Promise<ApiResult<string>> => {
     const total = { taken: 0, refused: 0, listed: 0, replacement: replaces ? 'new' : null };
-    for (const members of steps) {
+    const faults: string[] = [];
+    for (const step of steps) {
       const { replacement } = total;
-      const body = { members, ...(replacement !== null && { replacement }) };
+      const body = { members: step.map(({ member }) => member), ...(replacement !== null && { replacement }) };
       const answer = await request<MembersAdded>('POST', path, { body });
       if (!answer.ok) return answer;
       total.replacement = answer.value.replacement;
       total.taken += answer.value.taken;
       total.refused += answer.value.refused;
       total.listed = answer.value.listed;
+      for (const { at, code } of answer.value.refusals) {
+        faults.push(`Line ${step[at]?.line}: ${forms.refusalText(code, kind)}`);
+      }
     }
+    setRefused(forms.firstFaults(faults, total.refused));
     if (replaces) {
       // The list is what it was until all is there.
       const replaced = await request<object>('PUT', path, { body: { replacement: total.replacement } });
@@ -366,8 +372,9 @@ function Members({ path, onListed }: { path: string; onListed(): void }) {
   };
   const remove = async (): Promise<ApiResult<string>> => {
     const total = { removed: 0, listed: 0 };
-    for (const members of steps) {
-      const answer = await request<MembersRemoved>('POST', `${path}/remove`, { body: { members } });
+    for (const step of steps) {
+      const body = { members: step.map(({ member }) => member) };
+      const answer = await request<MembersRemoved>('POST', `${path}/remove`, { body });
       if (!answer.ok) return answer;
       total.removed += answer.value.removed;
       total.listed = answer.value.listed;
@@ -389,6 +396,15 @@ function Members({ path, onListed }: { path: string; onListed(): void }) {
       >
         {(failure) => (
           <>
+            {refused.length > 0 && (
+              <div class="note note-warn">
+                <ul class="stack-small" aria-label="Lines that were not valid">
+                  {refused.map((fault) => (
+                    <li key={fault}>{fault}</li>
+                  ))}
+                </ul>
+              </div>
+            )}
             <ChoiceField label="They are" value={kind} labels={forms.MEMBER_LABELS} onChoice={setKind} />
             <LabelledField
               label="From a file"

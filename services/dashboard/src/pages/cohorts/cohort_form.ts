@@ -1,7 +1,7 @@
 // What the form of a cohort holds, the cohort that it sends, and the members that a file has.
 
 import { type CohortCondition, DAYS_MAX, TIMES_MAX } from '#pipelines/analytics/cohorts/cohort.ts';
-import { type CohortInput, type CohortItem, kindOf } from '#services/control_api/cohorts.ts';
+import { type CohortInput, type CohortItem, kindOf, type MemberRefusal } from '#services/control_api/cohorts.ts';
 import { SUBJECT_NAMES } from '#services/control_api/persons.ts';
 import type { ApiError, FieldProblem } from '../../api/request.ts';
 import { type ConditionDraft, type FilterDraft, finished, type SelectionDraft } from '../../questions/conditions.ts';
@@ -130,23 +130,53 @@ export const MEMBER_ACTIONS: Readonly<Record<MemberAction, string>> = {
   remove: 'Remove members',
 };
 
+/** A member of a file, and its line from 1. */
+interface MemberLine {
+  line: number;
+  member: Record<string, string>;
+}
+
 /** The first cell of each line of a file, in steps of so many as a request takes; a first line that names the kind is none. */
-export function memberSteps(text: string, kind: MemberKind, most: number): Record<string, string>[][] {
+export function memberSteps(text: string, kind: MemberKind, most: number): MemberLine[][] {
   const cells = text.split(/\r\n|\r|\n/).map((line) => firstCell(line));
-  const values = cells.filter((cell, at) => cell !== '' && !(at === 0 && (SUBJECT_NAMES as string[]).includes(cell)));
-  const steps: Record<string, string>[][] = [];
+  const steps: MemberLine[][] = [];
   let left = 0;
-  for (const value of values) {
+  for (const [at, value] of cells.entries()) {
+    if (value === '' || (at === 0 && (SUBJECT_NAMES as string[]).includes(value))) continue;
     const size = JSON.stringify(value).length + kind.length + 8;
     if (left < size || (steps.at(-1)?.length ?? most) >= most) {
       steps.push([]);
       left = STEP_CHARACTERS;
     }
-    steps.at(-1)?.push({ [kind]: value });
+    steps.at(-1)?.push({ line: at + 1, member: { [kind]: value } });
     left -= size;
   }
   return steps;
 }
+
+/** Why a line was not taken, without what stands there. */
+export const refusalText = (code: MemberRefusal, kind: MemberKind): string =>
+  code === 'unreadable'
+    ? MEMBER_FAULTS[kind]
+    : code === 'erased'
+      ? 'a person who was erased'
+      : 'a placeholder, as null';
+
+const FAULTS_SHOWN = 20;
+
+/** Those that are shown of what was not taken, and how many others there are. */
+export const firstFaults = (faults: readonly string[], count: number): string[] =>
+  count <= FAULTS_SHOWN
+    ? [...faults]
+    : [...faults.slice(0, FAULTS_SHOWN), `And ${(count - FAULTS_SHOWN).toLocaleString('en-GB')} others`];
+
+const MEMBER_FAULTS: Readonly<Record<MemberKind, string>> = {
+  distinct_id: 'no user or visitor id',
+  email: 'neither an e-mail address nor a SHA-256',
+  person_id: 'no person id (p_ and 32 characters)',
+  phone: 'no phone number with its country, as +32470123456',
+  external_id: 'no external id',
+};
 
 function firstCell(line: string): string {
   const [, quoted, plain = ''] = /^\uFEFF?\s*(?:"((?:[^"]|"")*)"|([^,;\t]*))/.exec(line) ?? [];
