@@ -336,7 +336,7 @@ function embedProblems(origins: readonly string[]): Problem[] {
         canonicalAllowedOrigin(origin) === origin && EMBED_ORIGIN.test(origin),
         'origin_malformed',
         `embed_origins[${index}]`,
-        'must be an https origin as https://intranet.example, with *. for every name below a domain, or http of this machine',
+        'must be https, as https://intranet.example, or with *. for every name below a domain; http only for localhost and 127.0.0.1',
       ),
     ),
   ];

@@ -66,3 +66,20 @@ test('an allowance that is no plain number is sent as it was typed, so that the 
   expect(sent).toMatchObject({ monthly_allowance: '1,000,000' });
   await context.close();
 });
+
+test('a new site is asked for the currency of its revenue, which may be none', async () => {
+  const sent: unknown[] = [];
+  const api = withAccount(startStubApi()).on('POST', '/v1/admin/sites', (body) => {
+    sent.push((body as { currency: unknown }).currency);
+    return refusal(400, 'request_invalid');
+  });
+  const { page, context } = await dashboard.visit('/new-site', api);
+  await page.getByLabel('Name', { exact: true }).fill('Third shop');
+  for (const typed of ['', ' kwd']) {
+    await page.getByLabel('Currency of revenue (optional)').fill(typed);
+    await page.getByRole('button', { name: 'Create site' }).click();
+    await expect.poll(() => sent.length).toBe(typed === '' ? 1 : 2);
+  }
+  expect(sent).toEqual([null, 'KWD']);
+  await context.close();
+});

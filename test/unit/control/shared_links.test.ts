@@ -288,7 +288,7 @@ describe('origins that may have links in a frame', () => {
     ]) {
       expect((await set([origin])).body.problems[0]).toMatchObject({
         code: 'origin_malformed',
-        message: expect.stringMatching(/^must be an https origin/),
+        message: expect.stringMatching(/^must be https, .*; http only for localhost/),
       });
     }
     expect((await set(['https://a.example; script-src *'])).status).toBe(400);

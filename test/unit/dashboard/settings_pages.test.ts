@@ -10,6 +10,7 @@ import {
   lineValue,
   withLine,
 } from '#services/dashboard/src/pages/definitions/definition_form.ts';
+import { rowsOf, stateOf } from '#services/dashboard/src/pages/definitions/definitions_page.tsx';
 import { questionWords, readObject } from '#services/dashboard/src/pages/engage/engage_item.ts';
 import { edgeOrigin, isBrowserKey, snippet, usualEdge } from '#services/dashboard/src/pages/install/install_page.tsx';
 import { bodyOfKey } from '#services/dashboard/src/pages/keys/key_fields.tsx';
@@ -41,6 +42,17 @@ test('a token gets what the form says: everything, or roles in places', () => {
   const draft = { label: ' ci ', isAll: false, grants: [grant], days: '7' };
   expect(tokenBody(draft, 0)).toEqual({ label: 'ci', grants: [grant], expires_at: 7 * DAY_MS });
   expect(tokenBody({ ...draft, isAll: true, days: '' }, 0)).toEqual({ label: 'ci', expires_at: null });
+});
+
+test('a definition that has not fired says what it waits for, also one that is newer than what is known', () => {
+  const buy = { id: 'buy', trigger: 'click', enabled: true } as EventDefinition;
+  const of = (definition: EventDefinition, health: Parameters<typeof rowsOf>[1]): string[] =>
+    rowsOf([definition], health).map((row) => stateOf(row).label);
+  const known = { definitions: [{ id: 'buy', state: 'never_fired' }] } as Parameters<typeof rowsOf>[1];
+  const none = { definitions: [] as unknown[] } as Parameters<typeof rowsOf>[1];
+  expect([...of(buy, known), ...of(buy, none)]).toEqual(Array(2).fill('Waiting for the first click'));
+  expect(of({ ...buy, trigger: 'pageview' }, none)).toEqual(['Waiting for the first page view']);
+  expect([...of(buy, null), ...of({ ...buy, enabled: false }, none)]).toEqual(['Unknown', 'Disabled']);
 });
 
 test('a definition comes out of its form as it went in', () => {

@@ -25,9 +25,12 @@ import { PickDialog, type Picked } from './pick_dialog.tsx';
 
 const HEALTH_EVERY_MS = 30_000;
 
+type Health = Pick<DefinitionHealth, 'state' | 'fired' | 'last_fired_at' | 'usual_gap_ms'>;
+
 interface Row {
   definition: EventDefinition;
-  health: DefinitionHealth | null;
+  /** Null: nothing is known of any definition. */
+  health: Health | null;
 }
 
 export default function DefinitionsPage({ params }: PageProps) {
@@ -92,7 +95,10 @@ export default function DefinitionsPage({ params }: PageProps) {
           version={asked.version}
           destinations={(destinations.value?.items ?? []).map(({ name }) => name)}
           picked={definition === null ? picked : null}
-          onChanged={asked.again}
+          onChanged={() => {
+            asked.again();
+            health.again();
+          }}
           onClose={() => {
             setPicked(null);
             setQuery({ definition: null }, 'push');
@@ -103,21 +109,40 @@ export default function DefinitionsPage({ params }: PageProps) {
   );
 }
 
-const rowsOf = (definitions: readonly EventDefinition[], health: TagHealthItem | null): Row[] =>
+/** A definition that was made since the health was read has not fired. */
+const NEW: Health = { state: 'never_fired', fired: 0, last_fired_at: null, usual_gap_ms: null };
+
+export const rowsOf = (definitions: readonly EventDefinition[], health: TagHealthItem | null): Row[] =>
   definitions.map((definition) => ({
     definition,
-    health: health?.definitions.find(({ id }) => id === definition.id) ?? null,
+    health: health && (health.definitions.find(({ id }) => id === definition.id) ?? NEW),
   }));
 
-const STATES: Readonly<Record<DefinitionHealth['state'] | 'off' | 'unknown', StateLook>> = {
+const STATES: Readonly<Record<Exclude<Health['state'], 'never_fired'> | 'off' | 'unknown', StateLook>> = {
   firing: { label: 'Firing', badge: 'good' },
   quiet: { label: 'Quiet', badge: 'warn' },
   stopped: { label: 'Stopped firing', badge: 'bad' },
-  never_fired: { label: 'Never fired', badge: 'plain' },
   off: { label: 'Disabled', badge: 'plain' },
   unknown: { label: 'Unknown', badge: 'plain' },
 };
-const stateOf = ({ definition, health }: Row) => STATES[definition.enabled ? (health?.state ?? 'unknown') : 'off'];
+
+/** Before it first fires it says what for. */
+export function stateOf({ definition: { enabled, trigger }, health }: Row): StateLook {
+  const state = enabled ? (health?.state ?? 'unknown') : 'off';
+  if (state !== 'never_fired') return STATES[state];
+  return { label: `Waiting for the first ${AWAITED[trigger]}`, badge: 'plain' };
+}
+
+const AWAITED: Readonly<Record<EventDefinition['trigger'], string>> = {
+  pageview: 'page view',
+  click: 'click',
+  submit: 'form submit',
+  change: 'field change',
+  visible: 'view of the element',
+  scroll: 'scroll that far',
+  timer: 'visit that long',
+  custom: 'call by the page',
+};
 
 const COLUMNS: readonly Column<Row>[] = [
   openColumn({
@@ -138,7 +163,7 @@ const COLUMNS: readonly Column<Row>[] = [
   numberColumn('fired', 'Fired', ({ health }) => health?.fired ?? null),
 ];
 
-function LastFired({ health }: { health: DefinitionHealth | null }) {
+function LastFired({ health }: { health: Health | null }) {
   if (health === null || health.last_fired_at === null) return '–';
   const { last_fired_at, usual_gap_ms } = health;
   const usual = usual_gap_ms === null ? '' : `, usually every ${span(usual_gap_ms)}`;

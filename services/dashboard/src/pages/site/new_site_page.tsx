@@ -9,7 +9,16 @@ import { Combobox } from '../../ui/combobox.tsx';
 import { ActionForm, problemOf, SelectField, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { siteAddress } from '../../ui/identifiers.tsx';
 import { Empty, Panel, Shown } from '../../ui/panel.tsx';
-import { ALLOWANCE_USUAL, accountsWith, type SiteDraft, siteIdOf, zoneChoices, zoneOrNull } from './site_form.ts';
+import {
+  ALLOWANCE_USUAL,
+  accountsWith,
+  CURRENCY_HINT,
+  orNull,
+  type SiteDraft,
+  siteIdOf,
+  zoneChoices,
+  zoneOrNull,
+} from './site_form.ts';
 
 const NEW_ACCOUNT = { value: '', label: 'A new account' };
 
@@ -30,7 +39,8 @@ function SiteForm({ accounts, onAccountMade }: { accounts: readonly AccountItem[
   }));
   const options = mayEverywhere('account.create') ? [...own, NEW_ACCOUNT] : own;
   const { draft, edit, field } = useDraft<SiteDraft>(() => ({
-    ...{ name: '', siteId: null, accountId: options[0]?.value ?? '', allowance: ALLOWANCE_USUAL, timeZone: timeZone() },
+    ...{ name: '', siteId: null, accountId: options[0]?.value ?? '', allowance: ALLOWANCE_USUAL },
+    ...{ timeZone: timeZone(), currency: '' },
   }));
   const onAccount = (accountId: string): void => {
     // Where the site is refused after this, the next try is for the account that is there now.
@@ -74,6 +84,12 @@ function SiteForm({ accounts, onAccountMade }: { accounts: readonly AccountItem[
             value={draft.timeZone}
             onValue={(zone) => edit({ timeZone: zone })}
           />
+          <TextField
+            label="Currency of revenue (optional)"
+            placeholder="EUR"
+            hint={CURRENCY_HINT}
+            {...field(failure)('currency')}
+          />
           {draft.accountId === '' && (
             <TextField
               label="Events per month"
@@ -97,6 +113,7 @@ async function makeSite(draft: SiteDraft, onAccount: (accountId: string) => void
     onAccount(site_id);
   }
   const account_id = draft.accountId === '' ? site_id : draft.accountId;
-  const body = { site_id, name, account_id, time_zone: zoneOrNull(draft.timeZone) };
+  const currency = orNull(draft.currency.toUpperCase());
+  const body = { site_id, name, account_id, time_zone: zoneOrNull(draft.timeZone), currency };
   return request<SiteItem>('POST', '/v1/admin/sites', { body });
 }

@@ -83,7 +83,7 @@ const linesOf = (text: string): string[] =>
     .map((one) => one.trim())
     .filter((one) => one !== '');
 
-const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
+export const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
 
 export function generalChange(draft: GeneralDraft, site: SiteItem): SiteChange {
   const named = linesOf(draft.identifyEvents);
@@ -121,6 +121,8 @@ export interface SiteDraft {
   /** Events a month, of an account that is made. */
   allowance: string;
   timeZone: string;
+  /** Empty: amounts stay in the currencies that were sent. */
+  currency: string;
 }
 
 export const zoneOrNull = (zone: string): string | null => (zone === API_ZONE ? null : zone);
@@ -166,6 +168,8 @@ export const WEEK_STARTS: readonly { value: NonNullable<SiteItem['week_start']>;
 ];
 
 export const ALLOWANCE_USUAL = '1000000';
+
+export const CURRENCY_HINT = 'Others are converted where rates are loaded; empty: as sent.';
 
 export const siteIdOf = ({ name, siteId }: Pick<SiteDraft, 'name' | 'siteId'>): string => (siteId ?? idOf(name)).trim();
 

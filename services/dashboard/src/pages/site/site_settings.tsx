@@ -20,6 +20,7 @@ import { siteAddress } from '../../ui/identifiers.tsx';
 import { FailureNote, Panel } from '../../ui/panel.tsx';
 import {
   CATEGORIES,
+  CURRENCY_HINT,
   type GeneralDraft,
   generalChange,
   generalDraft,
@@ -104,7 +105,7 @@ const GeneralFields = ({ field }: { field: ReturnType<typeof textFields<GeneralD
     <TextField
       label={`${NAMES.currency} (optional)`}
       placeholder="EUR"
-      hint="Others are converted where rates are loaded; empty: as sent."
+      hint={CURRENCY_HINT}
       {...field('currency', 'currency')}
     />
     <TextField
