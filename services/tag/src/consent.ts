@@ -1,4 +1,6 @@
+import { REFUSED_COOKIE, VISITOR_S } from './limits.ts';
 import { attempt, guarded } from './page.ts';
+import { readCookie, writeCookie } from './storage.ts';
 
 /** What a visitor may allow. */
 export type Purpose = 'analytics' | 'ads';
@@ -11,11 +13,15 @@ const OF: Record<Purpose, RegExp> = { ads: /^ad_[^p]/, analytics: /^analytics_/ 
  * What was said: by the page to us, under the purpose, which goes before the signals; and `told` once any of it is the
  * visitor's own word, which what Google is told by default is not.
  */
-const words: Record<string, boolean | undefined> = {};
+const words: Record<string, boolean | undefined> = Object.fromEntries(
+  readCookie(REFUSED_COOKIE)
+    .split('.')
+    .map((purpose) => [purpose, false]),
+);
 /** To the other tabs of the site: a refusal in one of them holds for all, or another would keep again what was removed. */
 let tabs: BroadcastChannel | undefined;
 /** Google's commands that were read: its script takes old entries off the list, so that no place in it stays. */
-const seen = new WeakSet<object>();
+const seen = new Set<object>();
 
 interface ConsentWindow {
   dataLayer?: unknown[];
@@ -25,8 +31,14 @@ declare const window: ConsentWindow;
 /** What was said; nothing: the visitor is another. */
 export const tellTabs = (said?: object): void => tabs?.postMessage(said);
 
-export const say = (choice: Choice): void => {
+/**
+ * What the page says of the visitor's choice. A refusal is kept for the pages to come, as a grant is by the visitor's id:
+ * the purposes refused, which tell nobody from anybody. @param isKept Where nothing is measured unasked, none has to be.
+ */
+export const say = (choice: Choice, isKept: boolean): void => {
   tellTabs(Object.assign(words, choice, { told: true }));
+  const refused = Object.keys(OF).filter((purpose) => isKept && words[purpose] === false);
+  writeCookie(REFUSED_COOKIE, refused.join('.'), refused.length && VISITOR_S);
 };
 
 /** Not what our own part for the platforms has put there: it only repeats the choice (vendors_script.ts). */
@@ -36,8 +48,7 @@ const isConsent = (entry: unknown): entry is ArrayLike<unknown> =>
 /** Google's commands: `['consent', 'default' or 'update', {ad_storage: 'granted', …}]`. */
 const readGoogle = (): void => {
   for (const entry of window.dataLayer ?? []) {
-    if (!isConsent(entry) || seen.has(entry)) continue;
-    seen.add(entry);
+    if (!isConsent(entry) || seen.size === seen.add(entry).size) continue;
     words['told'] ||= entry[1] === 'update';
     const values = (entry[2] ?? {}) as Record<string, unknown>;
     for (const [signal, value] of Object.entries(values)) {

@@ -191,7 +191,7 @@ function anonymousPage(): { url: string; referrer: string } {
 function visitorOf({ analytics }: EngageHost): string | undefined {
   if (!analytics()) return undefined;
   if (!readCookie(VISITOR_COOKIE)) writeCookie(VISITOR_COOKIE, uuid7(Date.now()), VISITOR_S);
-  return readCookie(VISITOR_COOKIE);
+  return readCookie(VISITOR_COOKIE) || undefined;
 }
 
 /** Who looks at which page, as every route of surveys, promos and forms takes it. */
@@ -209,7 +209,7 @@ function circumstancesOf(host: EngageHost): { page: object; visitor: object } {
     visitor: {
       ...(!isOffline && {
         distinct_id: visitorOf(host),
-        session_id: session && sessionOf(session),
+        session_id: session ? sessionOf(session) : undefined,
         consent: { analytics: host.analytics(), ads: host.ads() },
       }),
       locale: localeOf(document.documentElement.lang, navigator.language),

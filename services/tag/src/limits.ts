@@ -58,3 +58,5 @@ export const ID_CHARACTERS = 36;
 
 /** The cookie that holds the visitor's id. */
 export const VISITOR_COOKIE = 'svc_did';
+/** What a visitor refused who is measured unless they do. */
+export const REFUSED_COOKIE = 'svc_no';

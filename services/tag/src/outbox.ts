@@ -79,7 +79,7 @@ export const addWaiting = (key: string, event: { properties: Properties }, isUrg
     addWaiting(key, event, isUrgent);
   } else {
     void storeNow()
-      ?.put(waiting)
+      ?.put_(waiting)
       .then((isWritten) => isWritten && waitingHere.has(key) && stored.add(key));
     // Nobody knows how long a page lives that is hidden, and its other listeners may still have something to say.
     if (document.hidden) sendNow(true);
@@ -114,7 +114,7 @@ const lose = (key: string): void => {
 
 const forget = (batch: readonly Waiting[]): void => {
   for (const [key] of batch) lose(key);
-  void storeNow()?.remove(batch);
+  void storeNow()?.remove_(batch);
 };
 
 /** Those that were dropped before they got here as well: they are counted, and the next event tells of them. */
@@ -178,7 +178,7 @@ const endSleep = (): void => {
 const nextWaiting = async (): Promise<Waiting[]> => {
   const expected = [...stored];
   gone.clear();
-  const found = await storeNow()?.all();
+  const found = await storeNow()?.all_();
   const others = new Map(found);
   if (found) for (const key of expected) if (!others.delete(key)) lose(key);
   const all = [...[...others].filter(([key]) => !waitingHere.has(key) && !gone.has(key)), ...unsent()];
@@ -205,19 +205,18 @@ const send = async (batch: readonly Waiting[], bytes: number, isLeaving?: boolea
   if (!answer_ && isLeaving) attempt(() => navigator.sendBeacon(url, body));
   flyingBytes -= bytes;
   for (const [key] of batch) flying.delete(key);
-  if (!told_) return pause(answer_);
+  if (!told_) {
+    const retryAfter = answer_?.headers.get('retry-after');
+    count('retried');
+    isPauseAsked = (retryAfter as unknown as number) > 0;
+    pausedUntilMs = performance.now() + waitMs(++failures, Math.random(), retryAfter);
+    return;
+  }
   failures = 0;
   forget(batch);
   // `accepted: 0` and `dropped` are final as well: the edge wants no more of these.
   const rejected = told_.error ? batch : told_.rejected;
   if (rejected) count('rejected', rejected.length);
-};
-
-const pause = (answer?: Response): void => {
-  const retryAfter = answer?.headers.get('retry-after');
-  count('retried');
-  isPauseAsked = (retryAfter as unknown as number) > 0;
-  pausedUntilMs = performance.now() + waitMs(++failures, Math.random(), retryAfter);
 };
 
 /** Sends all that this page still has at once, as much as may be in flight when it is left; in a pause what nothing else keeps. */

@@ -5,9 +5,9 @@ import { CONFIG_MS_MAX, INVENTORY_AFTER_MS, PENDING_MAX, RENDERED_MS } from './l
 import { addWaiting, countDropped, openOutbox, waitingHere, wake } from './outbox.ts';
 import { attempt, guarded, listen } from './page.ts';
 import { bare, covered } from './redact.ts';
-import { count, counters, type EventStore, forgetDay, keepDays, openStore } from './storage.ts';
+import { count, counters, DAY_KEY, type EventStore, keep, keepDays, openStore } from './storage.ts';
 import type { PartHost, Properties, SiteConfig, VendorEvent, Vendors } from './types.ts';
-import { adIds, arrivalOf, forgetClicks, forgetVisitor, isKnown, ownId, sessionId, visitorId } from './visitor.ts';
+import { adIds, arrivalOf, forgetClicks, forgetVisitor, keptId, sessionId, visitor, visitorId } from './visitor.ts';
 
 /** What the page that loads the tag says about itself. */
 export interface StartOptions {
@@ -37,15 +37,15 @@ let options: StartOptions;
 let config: SiteConfig | null | undefined;
 let settings: NonNullable<SiteConfig['tag']> = {};
 /** The configuration does not come soon: a browser that has an id is one of an online site. */
-let isLate = false;
+let isLate: boolean | undefined;
 const pending: Draft[] = [];
 /** The event of the page that is being rendered. */
 let showing: Draft | undefined;
 let store: EventStore | undefined;
 let host: PartHost | undefined;
-let isStarted = false;
+let isStarted: boolean | undefined;
 /** The configuration is there, and in offline mode the script that has a part in every event. */
-let isReady = false;
+let isReady: boolean | undefined;
 /** Takes what tells visitors from each other off an event of a site in offline mode. */
 let strip: ((properties: Properties) => Properties) | undefined;
 let vendors: Promise<Vendors | undefined> | undefined;
@@ -60,7 +60,7 @@ const hasDnt = (): boolean => settings.respect_dnt !== false && navigator.doNotT
 const isRequired = (): unknown =>
   settings.consent?.required || options?.consent === 'required' || (!host && (window as TcfWindow).__tcfapi);
 
-const isPermitted = (): boolean | 0 => choiceOf('analytics') ?? (!isRequired() || isKnown());
+const isPermitted = (): boolean | string | 0 => choiceOf('analytics') ?? (!isRequired() || keptId());
 
 type Gate = 'open' | 'wait' | 'shut';
 
@@ -70,7 +70,7 @@ type Gate = 'open' | 'wait' | 'shut';
  */
 const permission = (): Gate => {
   if (hasDnt()) return config ? 'shut' : 'wait';
-  if (isPermitted()) return isReady || (isLate && isKnown()) ? 'open' : 'wait';
+  if (isPermitted()) return isReady || (isLate && keptId()) ? 'open' : 'wait';
   return (settings.consent?.queue ?? !config) && choiceOf('analytics') !== false ? 'wait' : 'shut';
 };
 
@@ -78,7 +78,7 @@ const gate = (): Gate => (config === null ? 'shut' : permission());
 
 const mayStore = (): boolean => gate() === 'open' && !isOffline();
 const allowsAds = (): boolean => mayStore() && !hasGpc() && !!(choiceOf('ads') ?? (config && !isRequired()));
-const storeNow = (): EventStore | undefined => (mayStore() ? store : undefined);
+
 const tellVendors = (tell: (all: Vendors) => void): void => void vendors?.then(guarded(tell as () => void));
 
 /** What is drafted waits for its turn, also behind the page that is being rendered. @returns the event's uuid. */
@@ -103,7 +103,7 @@ const visitOf = ({ properties, atMs_: atMs }: Draft): Properties => {
     ...arrival,
     ...(ads && adIds()),
     $gpc: hasGpc() || undefined,
-    $consent: !config || isRequired() || choiceOf('ads') !== undefined ? { ads, analytics: true } : undefined,
+    $consent: config && !isRequired() && choiceOf('ads') === undefined ? undefined : { ads, analytics: true },
     $session_id: session,
   };
 };
@@ -119,7 +119,7 @@ const release = (one: Draft): void => {
     return;
   }
   // Of a page that is left before the configuration came, unless the browser was given an id before.
-  const isAnonymous = isOffline() || (!host && !isKnown());
+  const isAnonymous = isOffline() || (!host && !keptId());
   if (gate() === 'shut' || (isAnonymous && IDENTITIES.test(event))) return;
   const own = isAnonymous ? undefined : visitorId(atMs);
   const properties = isAnonymous ? (strip ?? bare)(one.properties) : { ...visitOf(one), ...one.properties };
@@ -152,10 +152,10 @@ const settle = (): void => {
   // What a page tells Google by default is no refusal: the visitor's own word may come a moment later.
   if ((permission() === 'shut' && choiceOf('analytics') !== 0) || isOffline()) {
     forgetVisitor();
-    forgetDay();
-    attempt(() => store?.end());
+    keep(DAY_KEY);
+    attempt(() => store?.end_());
   }
-  if (isOpen && (choiceOf('ads') === false || hasGpc())) forgetClicks();
+  if (isOpen && (hasGpc() || choiceOf('ads') === false)) forgetClicks();
   if (now !== 'shut' && host && !isStarted && isPermitted()) startParts(host).catch(() => undefined);
   tellVendors((all) => all.start());
   releaseAll();
@@ -219,7 +219,7 @@ const leave = (): void => {
 
 const begin = (): void => {
   store = openStore(`svc.${options.key}`);
-  openOutbox(address('ingest'), storeNow, leave);
+  openOutbox(address('ingest'), () => (mayStore() ? store : undefined), leave);
   watchConsent(settle);
   listen(document, 'securitypolicyviolation', (event) => {
     if ((event as SecurityPolicyViolationEvent).blockedURI.startsWith(options.base)) count('blocked');
@@ -250,7 +250,7 @@ const configured = async (answer: SiteConfig | undefined): Promise<void> => {
     track: (event, properties, definition) => void draft(event, properties, '', '', definition),
     ads: allowsAds,
     analytics: mayStore,
-    visitor: ownId,
+    visitor: () => visitor,
     hear,
   };
   if (all && (window as TcfWindow).__tcfapi && !(await startPart<true>(all, 'tcf'))) return;
@@ -275,7 +275,7 @@ export const api = {
   alias: guarded((id: string) => draft('$create_alias', { alias: id })),
   page: guarded(page),
   consent: guarded((choice: Choice) => {
-    say(choice);
+    say(choice, !isRequired());
     settle();
   }),
   /** The next event is another visitor's. */

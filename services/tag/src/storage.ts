@@ -22,7 +22,8 @@ type Counter = 'retried' | 'dropped' | 'rejected' | 'blocked';
 type Counters = Partial<Record<Counter, number>>;
 type Kept = Counters & { day?: number };
 
-const KEY = 'svc_h';
+/** Of the day's counters. */
+export const DAY_KEY = 'svc_h';
 const today = (): number => (Date.now() / 86_400_000) | 0;
 const add = (to: Kept, what: Counter, by: number): Kept => {
   to[what] = (to[what] ?? 0) + by;
@@ -31,37 +32,33 @@ const add = (to: Kept, what: Counter, by: number): Kept => {
 
 /** Of this page. */
 export const counters: Counters = {};
-let mayKeep = (): boolean => false;
+let mayKeep: (() => boolean) | undefined;
 
 /** Adds to the page's counters, and where something may be stored to the day's, which outlive the page. */
 export const count = (what: Counter, by = 1): void => {
   add(counters, what, by);
-  if (mayKeep()) keep(KEY, add({ day: today(), ...readKept<Kept>(KEY) }, what, by));
+  if (mayKeep?.()) keep(DAY_KEY, add({ day: today(), ...readKept<Kept>(DAY_KEY) }, what, by));
 };
-
-export const forgetDay = (): void => keep(KEY);
 
 /** From now on the day's counters are kept where that is allowed. Those of an earlier day are handed out, once. */
 export const keepDays = (allowed: () => boolean): Counters | undefined => {
   mayKeep = allowed;
-  const { day = today(), ...kept } = readKept<Kept>(KEY) ?? {};
+  const { day = today(), ...kept } = readKept<Kept>(DAY_KEY) ?? {};
   if (day === today()) return undefined;
-  forgetDay();
+  keep(DAY_KEY);
   return kept;
 };
 
 /** Events that outlive the page, and the browser when it is killed. What comes to nothing resolves to undefined. */
 export interface EventStore {
   /** Resolves to something when the event is written. */
-  put(waiting: Waiting): Promise<unknown>;
+  put_(waiting: Waiting): Promise<unknown>;
   /** In order of time. */
-  all(): Promise<Waiting[] | undefined>;
-  remove(batch: readonly Waiting[]): Promise<unknown>;
+  all_(): Promise<Waiting[] | undefined>;
+  remove_(batch: readonly Waiting[]): Promise<unknown>;
   /** Removes the store with all that is in it. */
-  end(): void;
+  end_(): void;
 }
-
-const HELD = 'e';
 
 /**
  * The store of that name in IndexedDB, made when it is first used. localStorage is none: of what was set 50 ms before a kill
@@ -72,7 +69,8 @@ export const openStore = (name: string): EventStore => {
   const open = (): Promise<IDBDatabase> =>
     new Promise((resolve, reject) => {
       const opening = indexedDB.open(name, 1);
-      opening.onupgradeneeded = () => opening.result.createObjectStore(HELD);
+      // Of one letter, as it stands in the core three times.
+      opening.onupgradeneeded = () => opening.result.createObjectStore('e');
       opening.onerror = reject;
       opening.onsuccess = () => {
         const database = opening.result;
@@ -94,8 +92,8 @@ export const openStore = (name: string): EventStore => {
         .then((database) => {
           // Browsers do not wait for the disk, unless they are told to; that lost nothing.
           // Who reads all is about to remove it, and holds the lock: a mode for reading would gain nothing.
-          const transaction = database.transaction(HELD, 'readwrite');
-          const request = use(transaction.objectStore(HELD));
+          const transaction = database.transaction('e', 'readwrite');
+          const request = use(transaction.objectStore('e'));
           transaction.oncomplete = () => {
             resolve(request?.result);
             clearTimeout(timer);
@@ -110,18 +108,19 @@ export const openStore = (name: string): EventStore => {
     });
 
   return {
-    put: (waiting) => run((held) => held.put(waiting, waiting[0])),
-    all: () => run((held) => held.getAll()),
-    remove: (batch) => run((held) => batch.map(([key]) => held.delete(key))[0]),
-    end: () => void indexedDB.deleteDatabase(name),
+    put_: (waiting) => run((held) => held.put(waiting, waiting[0])),
+    all_: () => run((held) => held.getAll()),
+    remove_: (batch) => run((held) => batch.map(([key]) => held.delete(key))[0]),
+    end_: () => void indexedDB.deleteDatabase(name),
   };
 };
 
 /** How many labels the widest domain has that the browser takes cookies for: of a public suffix such as co.uk it takes none. */
 let labels = 2;
 
-export const readCookie = (name: string): string | undefined =>
-  attempt(() => document.cookie.match(`(^|; )${name}=([^;]*)`)?.[2]);
+/** What a cookie holds; nothing where there is none. */
+export const readCookie = (name: string): string =>
+  attempt(() => document.cookie.match(`(^|; )${name}=([^;]*)`)?.[2]) ?? '';
 
 /**
  * Sets a first-party cookie that a shop's subdomains share; 0 seconds remove it. The first that is written on a page has to
@@ -135,7 +134,7 @@ export const writeCookie = (name: string, value: string, seconds: number): void 
       const domain = labels > all.length ? '' : `;domain=${all.slice(-labels).join('.')}`;
       // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API answers later, and not in every browser.
       document.cookie = `${name}=${value};path=/;max-age=${seconds};samesite=lax${secure}${domain}`;
-      if (!domain || (readCookie(name) ?? '') === value) return;
+      if (!domain || readCookie(name) === value) return;
     }
   });
 };

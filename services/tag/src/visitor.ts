@@ -12,19 +12,14 @@ import {
 import { attempt } from './page.ts';
 import { keep, readCookie, readKept, writeCookie } from './storage.ts';
 
-/** The end of a random UUID, the variant's digit included. */
-const randomTail = (): string => {
-  // Only pages over https have it. Ids tell events apart and guard nothing.
-  return (
-    attempt(() => crypto.randomUUID().slice(15)) ??
-    'xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => ((Math.random() * 16) | 0).toString(16))
-  );
-};
-
 /** A UUID of version 7 (RFC 9562): the time, then what is random. Sorted as texts, ids are in order of time. */
 export const uuid7 = (nowMs: number): string => {
   const time = nowMs.toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomTail()}`;
+  // Only pages over https have randomUUID. Ids tell events apart and guard nothing.
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${
+    attempt(() => crypto.randomUUID().slice(15)) ??
+    'xxx-8xxx-xxxxxxxxxxxx'.replace(/x/g, () => ((Math.random() * 16) | 0).toString(16))
+  }`;
 };
 
 /** When an id of version 7 was made. */
@@ -96,30 +91,28 @@ const ARRIVAL_KEY = 'svc_c';
 const META = ['_fbp', '_fbc'];
 
 /** Undefined: none was needed yet; empty: it was forgotten. */
-let visitor: string | undefined;
+export let visitor: string | undefined;
 /** The id where cookies are refused. Where they are not, a cookie that is gone was removed by another tab. */
 let withoutCookies = '';
 let writtenMs = 0;
 let arrival: Arrival | null | undefined;
 
-/** Whether this browser has an id: it was not offline when it got that, and nothing was refused since, in whatever tab. */
-export const isKnown = (): boolean => !!readCookie(VISITOR_COOKIE);
+/** The id that this browser has: it was not offline when it got that, and nothing was refused since, in whatever tab. */
+export const keptId = (): string => readCookie(VISITOR_COOKIE);
 
 /** The visitor's id from the cookie, which is renewed once a page; where cookies are refused, one for this page. */
 export const visitorId = (nowMs: number): string => {
-  const kept = readCookie(VISITOR_COOKIE);
+  const kept = keptId();
   if (!kept || kept !== visitor) {
     visitor = kept || withoutCookies || uuid7(nowMs);
     writeCookie(VISITOR_COOKIE, visitor, VISITOR_S);
-    withoutCookies = isKnown() ? '' : visitor;
+    withoutCookies = keptId() ? '' : visitor;
   }
   return visitor;
 };
 
-export const ownId = (): string | undefined => visitor;
-
 export const sessionId = (nowMs: number): string => {
-  const next = sessionAt(readCookie(SESSION) ?? (withoutCookies && session), nowMs, uuid7);
+  const next = sessionAt(readCookie(SESSION) || (withoutCookies && session), nowMs, uuid7);
   const id = sessionOf(next);
   if (id !== sessionOf(session) || nowMs - writtenMs > SESSION_WRITTEN_MS) {
     writtenMs = nowMs;
@@ -130,7 +123,7 @@ export const sessionId = (nowMs: number): string => {
 };
 
 const remove = (cookies: string[]): void => {
-  for (const name of cookies) if (readCookie(name)) writeCookie(name, '', 0);
+  for (const name of cookies) writeCookie(name, '', 0);
 };
 
 /** The next event is another visitor's, in another session. */
@@ -162,8 +155,8 @@ export const arrivalOf = (search: string, inSession: string, atMs: number, ads: 
 };
 
 /** Meta's and TikTok's browser ids. */
-export const adIds = (): Record<string, string | undefined> => ({
-  _fbp: readCookie('_fbp'),
-  _fbc: readCookie('_fbc'),
-  _ttp: readCookie('_ttp'),
-});
+export const adIds = (): Parameters =>
+  picked(
+    [...META, '_ttp'].map((name) => [name, readCookie(name)]),
+    () => true,
+  );

@@ -19,8 +19,9 @@ function require(queue: boolean): void {
   world.configure({ tag: { inventory: false, consent: { required: true, queue } } });
 }
 
-async function keepsNothing(context: BrowserContext, page: Page): Promise<void> {
-  expect(await context.cookies()).toEqual([]);
+async function keepsNothing(context: BrowserContext, page: Page, refused?: string): Promise<void> {
+  const kept = (await context.cookies()).map(({ name, value }) => `${name}=${value}`);
+  expect(kept).toEqual(refused === undefined ? [] : [`svc_no=${refused}`]);
   expect(await page.evaluate(async () => [localStorage.length, (await indexedDB.databases()).length])).toEqual([0, 0]);
 }
 
@@ -81,16 +82,49 @@ test('events that wait are gone when consent is refused', async () => {
   await context.close();
 });
 
-test('consent that is taken back removes what was kept', async () => {
+test('consent that is taken back removes what was kept, on the next pages too, until it is given again', async () => {
   const context = await world.visitor();
   const page = await world.visit(context, '/?gclid=G1');
   await world.settled(page);
   await page.evaluate(() => window.svc.consent({ analytics: false }));
   await page.waitForFunction(async () => (await indexedDB.databases()).length === 0);
-  await keepsNothing(context, page);
-  await page.evaluate(() => window.svc.track('purchase'));
+  await keepsNothing(context, page, 'analytics');
+  const next = await world.visit(context, '/next?gclid=G2');
+  await next.evaluate(() => window.svc.track('purchase'));
   await sleep(500);
   expect(world.events('purchase')).toEqual([]);
+  expect(world.events('$pageview')).toHaveLength(1);
+  await keepsNothing(context, next, 'analytics');
+  await next.evaluate(() => window.svc.consent({ analytics: true }));
+  expect((await context.cookies()).map(({ name }) => name)).not.toContain('svc_no');
+  await world.visit(context);
+  await world.taken('$pageview', 2);
+  await context.close();
+});
+
+test('a refusal on one host of a shop holds on its others, and one where consent is required is not kept', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await page.evaluate(() => window.svc.consent({ analytics: false, ads: false }));
+  const [kept] = await context.cookies();
+  expect(kept).toMatchObject({ name: 'svc_no', value: 'ads.analytics', domain: '.shop.example' });
+  require(false);
+  const other = await world.visit(context);
+  await other.evaluate(() => window.svc.consent({ analytics: false }));
+  await keepsNothing(context, other);
+  await context.close();
+});
+
+test('ads that were refused are on the next page too', async () => {
+  const context = await world.visitor();
+  const page = await world.visit(context);
+  await page.evaluate(() => window.svc.consent({ ads: false }));
+  await world.settled(page);
+  const next = await world.visit(context, '/next?gclid=G1');
+  await next.evaluate(() => window.svc.track('b'));
+  const [event] = await world.taken('b');
+  expect(event?.properties['$consent']).toEqual({ ads: false, analytics: true });
+  expect(event?.properties).not.toHaveProperty('gclid');
   await context.close();
 });
 
@@ -244,7 +278,7 @@ test("an edge that refuses the page's origin leaves the visitor of the site's ot
   expect(await context.cookies()).toEqual(before);
   expect(await page.evaluate(async () => (await indexedDB.databases()).length)).toBe(1);
   await page.evaluate(() => window.svc.consent({ analytics: false }));
-  expect(await context.cookies()).toEqual([]);
+  expect((await context.cookies()).map(({ name }) => name)).toEqual(['svc_no']);
   await context.close();
 });
 
@@ -282,8 +316,8 @@ test('as long as the configuration has not come nothing is said to allow ads, un
   await context.close();
 });
 
-const REFUSALS: [by: string, refuse: () => void][] = [
-  ['the page', () => window.svc.consent({ analytics: false, ads: false })],
+const REFUSALS: [by: string, refuse: () => void, kept?: string][] = [
+  ['the page', () => window.svc.consent({ analytics: false, ads: false }), 'ads.analytics'],
   [
     "Google's consent mode",
     () => {
@@ -293,21 +327,26 @@ const REFUSALS: [by: string, refuse: () => void][] = [
   ],
 ];
 
-test.for(REFUSALS)('a refusal by %s in one tab holds in the others, which keep nothing again', async ([, refuse]) => {
-  world.pages['/'] = { head: `<script>${GTAG} gtag('consent', 'update', { analytics_storage: 'granted' });</script>` };
-  const context = await world.visitor();
-  const [one, other] = [await world.visit(context), await world.visit(context)];
-  await world.taken('$pageview', 2);
-  await Promise.all([world.settled(one), world.settled(other)]);
-  await one.evaluate(refuse);
-  await other.waitForFunction(() => window.svc.status()['gate'] === 'shut');
-  await other.evaluate(() => window.svc.track('purchase'));
-  await other.waitForFunction(async () => (await indexedDB.databases()).length === 0);
-  await sleep(500);
-  expect(world.events('purchase')).toEqual([]);
-  await keepsNothing(context, other);
-  await context.close();
-});
+test.for(REFUSALS)(
+  'a refusal by %s in one tab holds in the others, which keep nothing again',
+  async ([, refuse, kept]) => {
+    world.pages['/'] = {
+      head: `<script>${GTAG} gtag('consent', 'update', { analytics_storage: 'granted' });</script>`,
+    };
+    const context = await world.visitor();
+    const [one, other] = [await world.visit(context), await world.visit(context)];
+    await world.taken('$pageview', 2);
+    await Promise.all([world.settled(one), world.settled(other)]);
+    await one.evaluate(refuse);
+    await other.waitForFunction(() => window.svc.status()['gate'] === 'shut');
+    await other.evaluate(() => window.svc.track('purchase'));
+    await other.waitForFunction(async () => (await indexedDB.databases()).length === 0);
+    await sleep(500);
+    expect(world.events('purchase')).toEqual([]);
+    await keepsNothing(context, other, kept);
+    await context.close();
+  },
+);
 
 test('who is known to have agreed by the id only, and has it no more, is not measured', async () => {
   require(false);
@@ -350,7 +389,7 @@ test('where ads are refused what ad platforms know the visitor by is removed, an
   const names = async (): Promise<string[]> => (await context.cookies()).map(({ name }) => name).sort();
   expect(await names()).toEqual(['_fbc', '_fbp', 'svc_did', 'svc_sid']);
   await page.evaluate(() => window.svc.consent({ analytics: true, ads: false }));
-  expect(await names()).toEqual(['svc_did', 'svc_sid']);
+  expect(await names()).toEqual(['svc_did', 'svc_no', 'svc_sid']);
   const kept = await page.evaluate(() => localStorage.getItem('svc_c') ?? '');
   expect([kept.includes('spring'), kept.includes('G1'), kept.includes('F1')]).toEqual([true, false, false]);
   await page.click('a');

@@ -260,7 +260,7 @@ function clarityStub(): Call {
  */
 function makeMetaIds(click: string | undefined, nowMs: number): void {
   const make = (name: string, id: string): void => writeCookie(name, `fb.1.${nowMs}.${id}`, CLICK_S);
-  if (click && !readCookie('_fbc')?.endsWith(`.${click}`)) make('_fbc', click);
+  if (click && !readCookie('_fbc').endsWith(`.${click}`)) make('_fbc', click);
   if (!readCookie('_fbp')) make('_fbp', `${Math.random()}`.slice(2, 12));
 }
 
