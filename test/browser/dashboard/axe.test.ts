@@ -34,7 +34,12 @@ const PAGES: [name: string, path: string, ready: string, api: StubApi][] = [
   ['an event', '/sites/shop/events/e-1', 'try later', shop()],
   ['cohorts', '/sites/shop/cohorts', '1,234', withCohorts(startStubApi())],
   ['a cohort', '/sites/shop/cohorts?cohort=regulars', 'Count people', withCohorts(startStubApi())],
-  ['a cohort of a list', '/sites/shop/cohorts?cohort=vips', 'Replace the list', withCohorts(startStubApi())],
+  [
+    'a cohort of a list',
+    '/sites/shop/cohorts?cohort=vips',
+    'Addresses and numbers are hashed',
+    withCohorts(startStubApi()),
+  ],
   ['a new cohort', '/sites/shop/cohorts?cohort=%2B', 'Add an event', withCohorts(startStubApi())],
   ['no such page', '/nowhere', 'Page not found', shop()],
   [

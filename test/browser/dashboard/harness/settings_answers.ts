@@ -29,6 +29,7 @@ const SITE = {
     visitor_places: null,
     visitor_addresses: null,
     currency: null,
+    embed_origins: [],
     event_definitions: [],
     tag: { ...TAG, inventory: true },
     pages: PAGE_DEFAULTS,
