@@ -131,7 +131,9 @@ export const sharedShape = Type.Object({
       id: questionFields.id,
       name: questionFields.name,
       query: questionFields.query,
-      question: Type.Record(Type.String(), Type.Unknown(), { description: 'What is asked, with the time of now' }),
+      question: Type.Record(Type.String(), Type.Unknown(), {
+        description: 'What is asked, with the time of now; not compared where the two times would overlap',
+      }),
     }),
   ),
   left_out: countField('Questions of the board that no link shows, as they are about single persons or in SQL'),

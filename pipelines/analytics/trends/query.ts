@@ -245,17 +245,30 @@ function breakdownProblems(breakdown: TrendsQuery['breakdown']): Problem[] {
 /** Where clocks change, a day is longer. */
 const LONGER_MS = 2 * HOUR_MS;
 
-/** Two times that have events in common cannot be told apart. */
+/** Whether a time has events in common with the one that it is compared with: they cannot be told apart. */
+function overlaps(query: TrendsQuery): boolean {
+  const { compare, from, to } = query;
+  const earlier = earlierOf(query);
+  if (earlier === null) return false;
+  const apartMs = compare === 'year' ? YEAR_WEEKS * 7 * DAY_MS : earlier.count * INTERVAL_MS_MIN[earlier.unit];
+  return to - from > apartMs + LONGER_MS;
+}
+
 function compareProblems(query: TrendsQuery): Problem[] {
   const { compare, from, to, interval: cut } = query;
-  const earlier = earlierOf(query);
-  if (earlier === null) return [];
   const field = compare === 'year' ? 'compare' : 'compare.days';
-  if (cut === 'month' && compare !== 'year') return [problem('field_malformed', field, 'is not taken with months')];
-  const apartMs = compare === 'year' ? YEAR_WEEKS * 7 * DAY_MS : earlier.count * INTERVAL_MS_MIN[earlier.unit];
+  if (cut === 'month' && typeof compare === 'object') {
+    return [problem('field_malformed', field, 'is not taken with months')];
+  }
   const days = Math.ceil((to - from - LONGER_MS) / DAY_MS);
   const message = `overlaps the time asked about: compare with one at least ${days} days earlier`;
-  return to - from > apartMs + LONGER_MS ? [problem('field_malformed', field, message)] : [];
+  return overlaps(query) ? [problem('field_malformed', field, message)] : [];
+}
+
+/** A query that was written for another time, without what it is compared with where the two would overlap. */
+export function withoutOverlap(query: TrendsQuery): TrendsQuery {
+  const { compare: _compare, ...alone } = query;
+  return overlaps(query) ? alone : query;
 }
 
 /** An answer that holds every interval is known in its size before it is asked. */

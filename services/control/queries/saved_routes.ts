@@ -2,6 +2,8 @@
 
 import { type Static, Type } from 'typebox';
 import { withPhoneHmacs } from '#pipelines/analytics/query_rewrites.ts';
+import { type TrendsQuery, withoutOverlap } from '#pipelines/analytics/trends/query.ts';
+import { trends } from '#pipelines/analytics/trends/sql.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Permission } from '#pipelines/settings/access.ts';
 import type { SettingsView } from '#pipelines/settings/journal.ts';
@@ -160,6 +162,12 @@ export function questionOf(siteId: string, { query, question }: Saved, world: Re
   return target.prepare({ params: { site_id: siteId }, query: {}, body: question, ifMatch: null }, world);
 }
 
+/** A saved question of the time that it is asked of: where that overlaps what it is compared with, it is not compared. */
+export function comparable({ query, question }: Saved): Saved {
+  const isTrends = query === trends.kind && schemaProblems(trends.schema, question).length === 0;
+  return { query, question: isTrends ? withoutOverlap(question as unknown as TrendsQuery) : question };
+}
+
 interface Times {
   from?: number;
   to?: number;
@@ -195,7 +203,8 @@ export function permissionFor(siteId: string, { query, question: body }: Saved, 
 export const savedAnswerRoutes = resource('Queries', [
   route('GET', '/v1/query/{site_id}/questions/{id}', 'answerQuestion', {
     access: ofQuestion,
-    summary: 'The answer to a saved question, as it is now, or of another time',
+    summary:
+      'The answer to a saved question, as it is now, or of another time; not compared where the two would overlap',
     params: savedParams,
     query: closed({
       ...formatQuery.properties,
@@ -223,7 +232,7 @@ export const savedAnswerRoutes = resource('Queries', [
       if (item === undefined) return refused('question_unknown');
       const saved = JSON.parse(item.definition) as Saved;
       const question = { ...saved.question, ...timesFor(saved.query, query) };
-      return questionOf(siteId, { ...saved, question }, world);
+      return questionOf(siteId, comparable({ ...saved, question }), world);
     },
   }),
 ]);

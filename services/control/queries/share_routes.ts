@@ -32,7 +32,7 @@ import {
   resource,
   route,
 } from '../route.ts';
-import { itemsOf, permissionFor, questionOf, type Saved, timesFor } from './saved_routes.ts';
+import { comparable, itemsOf, permissionFor, questionOf, type Saved, timesFor } from './saved_routes.ts';
 
 /** Kinds whose answers are figures of many; whichever is new has to be placed here before a link shows it. */
 export const SHOWN_KINDS: ReadonlySet<string> = new Set<keyof Questions>([
@@ -226,7 +226,7 @@ export const sharedRoutes = resource(TAG, [
     shared({ params: { id } }, link, world): PreparedQuery {
       const item = questionsOf(world.view, link).find((one) => one.id === id);
       if (item === undefined || !isShown(world.view, item)) return refused('question_unknown');
-      return questionOf(link.site_id, askedBy(link, item, world), world);
+      return questionOf(link.site_id, comparable(askedBy(link, item, world)), world);
     },
   }),
 ]);

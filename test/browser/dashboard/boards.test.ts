@@ -83,6 +83,26 @@ test('a question without a zone is of that of the site, or of UTC, and the perio
   expect(await from('Asia/Tokyo', '5 Mar')).toBe(String(Date.UTC(2026, 2, 3, 15)));
 });
 
+test('a query that cannot be compared in so long a time says so, and lists people of that time alone', async () => {
+  const question = { interval: 'day', series: [{ events: ['page_view'] }], compare: { days: 2 } };
+  const views = { id: 'views', name: 'Views', query: 'trends', question, ...META };
+  const asked: object[] = [];
+  const api = withBoard('Asia/Tokyo')
+    .on('GET', '/v1/admin/sites/shop/questions', { items: [views], next: null })
+    .on('POST', '/v1/query/shop/actors', (body) => {
+      asked.push(body ?? {});
+      return { actors: [], total: 0, next: null, as_of: 0 };
+    });
+  const { page, context, faults } = await dashboard.visit(AT, api);
+  await page.getByText('Not compared with the time 2 days earlier: this period is longer').waitFor();
+  await page.getByRole('button', { name: /: show people, page_view$/ }).click();
+  await page.getByText('No one is here').waitFor();
+  expect(asked).toMatchObject([{ of: { trends: { series: question.series } } }]);
+  expect(JSON.stringify(asked)).not.toContain('compare');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('a chart is saved as an image with its title, its lines and its zone', async () => {
   const { page, context, faults } = await dashboard.visit(AT, withBoard('Asia/Tokyo'));
   const saved = page.waitForEvent('download');

@@ -35,7 +35,7 @@ function withShared(): StubApi {
   const shared = {
     ...{ name: 'Week', site_name: 'Corner shop', time_zone: 'Asia/Tokyo', week_start: 'monday', last_days: 7 },
     questions: [
-      { id: 'views', name: 'Views', query: 'trends', question: { ...times, series } },
+      { id: 'views', name: 'Views', query: 'trends', question: { ...times, series, compare: { days: 3 } } },
       { id: 'by', name: 'By country', query: 'top', question: { ...times, field: { column: 'country' } } },
     ],
     left_out: 1,
@@ -71,6 +71,8 @@ test('a shared board is read without signing in, by its secret alone, and leads 
   await page.getByRole('heading', { name: 'Week', level: 1 }).waitFor();
   await page.getByText('Corner shop · Last 7 days · Asia/Tokyo').waitFor();
   await page.getByText('1 of its queries').waitFor();
+  await page.getByText('Not compared with the time 3 days earlier: this period is longer').waitFor();
+  expect(await page.getByRole('columnheader', { name: '3 days earlier' }).count()).toBe(0);
   await page.getByText('Show as a table').click();
   await page.getByRole('cell', { name: '5 Mar', exact: true }).waitFor();
   await page.getByRole('cell', { name: 'BE', exact: true }).waitFor();

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { testPhoneHmac } from '#test/harness/event_row.ts';
 import { control, controlWithShop, LABEL } from './harness.ts';
 
+const DAY_MS = 86_400_000;
 const RANGE = { from: Date.UTC(2026, 9, 1), to: Date.UTC(2026, 10, 1) };
 const TOP = { id: 'countries', name: 'Countries', query: 'top', question: { ...RANGE, field: { column: 'country' } } };
 const BOARD = { id: 'weekly', name: 'Weekly', questions: ['countries'] };
@@ -154,6 +155,25 @@ describe('the answer to a saved question', () => {
     const { status } = await world.call('GET', `/v1/query/shop/questions/countries?from=${RANGE.from + 1}`);
     expect([status, statements.length]).toEqual([200, 3]);
     expect(JSON.stringify(statements[2])).toContain(String((RANGE.from + 1) / 1_000));
+  });
+
+  it('is of the time alone where that overlaps the one that it is compared with, as no query may', async () => {
+    const { world } = await asked();
+    const question = { from: RANGE.from, to: RANGE.from + 7 * DAY_MS, interval: 'day', series: [{}] };
+    const compared = { ...question, compare: { days: 7 } };
+    await world.call('POST', QUESTIONS, { body: { ...TOP, query: 'trends', question: compared } });
+    const before = async (days: number): Promise<[number, boolean]> => {
+      const path = `/v1/query/shop/questions/countries?to=${RANGE.from + days * DAY_MS}`;
+      const { status, body } = await world.call('GET', path);
+      return [status, 'before' in body.series[0]];
+    };
+    expect(await before(7)).toEqual([200, true]);
+    expect(await before(30)).toEqual([200, false]);
+    const longer = { ...compared, to: RANGE.to };
+    const { status, body } = await world.call('POST', '/v1/query/shop/trends', { body: longer });
+    expect([status, body.problems[0].field]).toEqual([400, 'compare.days']);
+    const saved = await world.call('POST', QUESTIONS, { body: { ...TOP, id: 'b', query: 'trends', question: longer } });
+    expect([saved.status, saved.body.problems[0].field]).toEqual([400, 'question.compare.days']);
   });
 
   it('is CSV too, and SQL of its own site', async () => {

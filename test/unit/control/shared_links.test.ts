@@ -124,6 +124,19 @@ describe('a shared link', () => {
     expect(asSaved.body.questions[0].question).toMatchObject(RANGE);
   });
 
+  it('is not compared where its days overlap the time that the question is compared with', async () => {
+    const question = { from: RANGE.from, to: RANGE.from + 7 * DAY_MS, interval: 'day', series: [{}] };
+    const body = saved('weeks', 'trends', { ...question, compare: { days: 7 } });
+    expect((await world.call('POST', 'sites/shop/questions', { body })).status).toBe(201);
+    const compares = async (last_days: number): Promise<[number, boolean]> => {
+      const { read } = await made({ kind: 'question', item_id: 'weeks', last_days });
+      const answer = await read('/questions/weeks');
+      return [answer.status, 'before' in answer.body.series[0]];
+    };
+    expect(await compares(7)).toEqual([200, true]);
+    expect(await compares(30)).toEqual([200, false]);
+  });
+
   it('does not open with another secret, a token, an other link or nothing, all alike', async () => {
     const { read } = await made();
     const other = await made();

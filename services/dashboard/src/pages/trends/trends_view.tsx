@@ -227,7 +227,14 @@ const lineOf = (name: string, { measured, intervals, before }: Figures, part: Li
 
 const pointOf = ({ measured, rolling }: Point): number | null => (rolling === undefined ? measured : rolling);
 
-export function TrendsView({ query, answer, onPart }: AnswerViewProps<'trends'>) {
+/** A saved query of a time that overlaps what it is compared with is answered without that. */
+function answeredQuery(query: TrendsQuery, { series }: TrendsAnswer): TrendsQuery {
+  const { compare: _compare, ...alone } = query;
+  return series.some(({ before }) => before !== undefined) ? query : alone;
+}
+
+export function TrendsView({ query: asked, answer, onPart }: AnswerViewProps<'trends'>) {
+  const query = useMemo(() => answeredQuery(asked, answer), [asked, answer]);
   const lines = useMemo(() => trendLines(query, answer), [query, answer]);
   const starts = useMemo(() => startsOf(answer), [answer]);
   const beforeName = comparedName(query.compare);
@@ -271,6 +278,12 @@ export function TrendsView({ query, answer, onPart }: AnswerViewProps<'trends'>)
         beforeName={beforeName}
         {...(canList && { onPoint })}
       />
+      {asked.compare !== query.compare && (
+        <p class="muted small">
+          Not compared with the time {comparedName(asked.compare).toLowerCase()}: this period is longer, so that the two
+          would overlap.
+        </p>
+      )}
       {lines.length > COLOURS && (
         <p class="muted small">
           The first {COLOURS} of {lines.length} lines are drawn; the table has all of them.
