@@ -4,9 +4,9 @@ import { CommanderError, Command as Program } from 'commander';
 import { type StaticDecode, Type } from 'typebox';
 import { type Environment, readSettings } from '#infra/config/environment.ts';
 import { PARTS } from '#infra/config/service_config.ts';
-import { type Rate, RateFileError, readRates } from '#pipelines/analytics/revenue/rates.ts';
+import { RATES_MAX, type Rate, RateFileError, readRates } from '#pipelines/analytics/revenue/rates.ts';
 import { ControlRefusal } from '#services/control_api/client.ts';
-import { RATES_MAX, type RatesItem } from '#services/control_api/queries.ts';
+import type { RatesItem } from '#services/control_api/queries.ts';
 import { oneLine } from '#services/stage/terminal.ts';
 import { accountCommands, auditCommands } from './accounts.ts';
 import {

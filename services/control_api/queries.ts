@@ -2,6 +2,7 @@
 
 import { type Static, Type } from 'typebox';
 import { currencyCode } from '#pipelines/analytics/revenue/query.ts';
+import { RATES_MAX } from '#pipelines/analytics/revenue/rates.ts';
 import { ID_PATTERN } from '#pipelines/settings/problems.ts';
 import {
   closed,
@@ -186,8 +187,6 @@ export const newAnalyst = closed({
     ),
   ),
 });
-
-export const RATES_MAX = 10_000;
 
 const currency = (description: string) => Type.Unsafe<string>({ ...currencyCode, description });
 const day = (description: string) => Type.String({ description, maxLength: 10 });

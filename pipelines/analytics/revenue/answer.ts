@@ -52,6 +52,7 @@ export const revenueAnswerShape = Type.Object({
   refunds_without_order: Type.Integer({ description: 'Refunds of orders that are not known; they count' }),
   refunds_without_amount: Type.Integer({ description: 'Refunds of which it is not known how much they took' }),
   refunds_cut: Type.Integer({ description: 'Refunds of more than was left of their order; the rest does not count' }),
+  converted: Type.Integer({ description: 'Payments and refunds that were converted into the asked currency' }),
 });
 export type RevenueAnswer = Static<typeof revenueAnswerShape>;
 type Payments = RevenueAnswer['currencies'][number]['renewals'];

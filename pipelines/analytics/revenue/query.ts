@@ -87,7 +87,7 @@ export interface RevenueRow {
   examples: [times: number, id: string][];
 }
 
-/** What is not as it should be, in the order of a row's `counts`. */
+/** What is not as it should be, or as it was sent, in the order of a row's `counts`. */
 export const ISSUES = [
   'repeated_orders',
   'repeats',
@@ -96,4 +96,5 @@ export const ISSUES = [
   'refunds_without_order',
   'refunds_without_amount',
   'refunds_cut',
+  'converted',
 ] as const;

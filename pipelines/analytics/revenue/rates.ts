@@ -10,6 +10,9 @@ export interface Rate {
   rate: number;
 }
 
+/** So many are loaded at once at the most. */
+export const RATES_MAX = 10_000;
+
 /** The time that ClickHouse's Date has, and that days here are of. */
 const DAY = /^(?:19[7-9]\d|20\d\d|21[0-3]\d)-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
 const CODE = /^[A-Z]{3}$/;

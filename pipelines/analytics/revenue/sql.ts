@@ -177,12 +177,12 @@ function convertedSql(lines: string, currency: string, spans: readonly TimeSpan[
     FROM (SELECT day, groupArray((currency, rate)) AS rates, anyIf(rate, currency = ${into}) AS into FROM currency_rates FINAL
       WHERE rate > 0 AND ${asked} GROUP BY day, base)
     ARRAY JOIN rates AS one WHERE into > 0`;
-  const same = 'id, period, bucket, repeats, type, person, said, issues';
-  const found = `SELECT ${same}, currency AS code, sum AS units, parts AS shares,
+  const same = 'id, period, bucket, repeats, type, person, said';
+  const found = `SELECT ${same}, issues AS flags, currency AS code, sum AS units, parts AS shares,
     if(code = ${into} OR day > since + ${RATE_DAYS}, 0, factor) AS times
   FROM (${lines}) AS lines GLOBAL ASOF LEFT JOIN (${rates}) AS rates ON lines.currency = rates.other AND lines.day >= rates.since`;
   const converted = (of: string): string => `if(times > 0, toInt128(round(toFloat64(${of}) * times)), ${of})`;
-  return `SELECT ${same}, if(times > 0, ${into}, code) AS currency, ${converted('units')} AS sum,
+  return `SELECT ${same}, flags + ${2 ** ISSUES.indexOf('converted')} * (times > 0 AND type != ${LINES.repeats}) AS issues, if(times > 0, ${into}, code) AS currency, ${converted('units')} AS sum,
     arrayMap(part -> ${converted('part')}, shares) AS parts FROM (${found})`;
 }
 

@@ -266,3 +266,51 @@ test('stages that are behind or do not run are seen, with what died in them, and
   expect(faults).toEqual([]);
   await context.close();
 });
+
+test('rates of currencies are loaded from a file, told what is wrong with one, and removed', async () => {
+  let loaded: { base: string | null; currencies: object[] } = { base: null, currencies: [] };
+  const sent: object[] = [];
+  const api = withStages(withDeadLetters(startStubApi()))
+    .on('GET', '/v1/admin/rates', () => loaded)
+    .on('PUT', '/v1/admin/rates', (body) => {
+      sent.push(body ?? {});
+      const days = { first: '2026-11-09', last: '2026-11-10', days: 2 };
+      loaded = {
+        base: 'EUR',
+        currencies: [
+          { currency: 'EUR', ...days },
+          { currency: 'USD', ...days },
+        ],
+      };
+      return loaded;
+    })
+    .on('DELETE', '/v1/admin/rates', () => {
+      loaded = { base: null, currencies: [] };
+      return loaded;
+    });
+  const { page, context, faults } = await dashboard.visit('/operations', api);
+  const panel = page.getByRole('region', { name: 'Exchange rates' });
+  await panel.getByText('No rates are loaded').waitFor();
+  const choose = (text: string) =>
+    panel
+      .getByLabel('From a file')
+      .setInputFiles({ name: 'rates.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+  await choose('Date,USD\n2026-11-09,1,25\n');
+  await panel.getByText('Line 2: has 3 fields, and the first line 2.').waitFor();
+  expect(await panel.getByRole('button', { name: 'Load rates' }).isDisabled()).toBe(true);
+  await choose('Date,USD,\n2026-11-09,1.25,\n2026-11-10,N/A,\n');
+  await panel.getByRole('button', { name: 'Load 1 rate' }).click();
+  await panel.getByRole('row', { name: /USD.*2026-11-09/ }).waitFor();
+  expect(sent).toEqual([{ base: 'EUR', rates: [{ day: '2026-11-09', currency: 'USD', rate: 1.25 }] }]);
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    expect(await axeViolations(page)).toEqual([]);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  }
+  await panel.getByRole('button', { name: 'Remove all rates' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Remove all rates?' });
+  await dialog.getByRole('button', { name: 'Remove all rates' }).click();
+  await panel.getByText('No rates are loaded').waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});

@@ -89,8 +89,8 @@ const currencyOf = (currency: string, orders: number, gross: number, refunds: nu
     before: { ...before, intervals: [{ from: 0, ...before }] },
   };
 };
-const revenueOf = (currencies: object[], repeated_orders = 0, repeats = 0, more_currencies = 0) =>
-  ({ currencies, repeated_orders, repeats, more_currencies }) as unknown as RevenueAnswer;
+const revenueOf = (currencies: object[], repeated_orders = 0, repeats = 0, more_currencies = 0, converted = 0) =>
+  ({ currencies, repeated_orders, repeats, more_currencies, converted }) as unknown as RevenueAnswer;
 
 test('revenue is what was left of payments, never added over currencies; orders are, each once', () => {
   const currencies = [currencyOf('EUR', 3, 30, 2.5, 10), currencyOf('', 1, 9.5, 0)];
@@ -112,11 +112,13 @@ test('revenue is what was left of payments, never added over currencies; orders 
 
 test('figures say what was converted into the currency of the site, and what is not among them', () => {
   const currencies = [currencyOf('EUR', 3, 30, 2.5), currencyOf('QAQ', 1, 9.5, 0)];
-  expect(revenueFigures(revenueOf(currencies, 2, 5, 1_200), 'EUR').map(({ note }) => note)).toEqual([
+  expect(revenueFigures(revenueOf(currencies, 2, 5, 1_200, 1), 'EUR').map(({ note }) => note)).toEqual([
     '€30.00 paid, €2.50 paid back, other currencies converted',
     'QAQ\u00a09.50 paid, QAQ\u00a00.00 paid back, no rate to EUR',
     'without those of 1,200 more currencies; 2 sent again, 5 times: each is counted once',
   ]);
+  const [alone] = revenueFigures(revenueOf([currencyOf('EUR', 3, 30, 2.5)]), 'EUR');
+  expect(alone?.note).toBe('€30.00 paid, €2.50 paid back');
 });
 
 test('nothing was earned where nothing was paid', () => {

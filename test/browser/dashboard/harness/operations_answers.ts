@@ -248,6 +248,7 @@ export function withKeys(api: StubApi): StubApi {
 export function withStages(api: StubApi): StubApi {
   const item = { consumers: 2, lag: 0, waits_longer_than_ms: null, on_lanes: 0, rate: 41.5 };
   return api
+    .on('GET', '/v1/admin/rates', { base: null, currencies: [] })
     .on('GET', '/v1/admin/stages', {
       items: [
         { stage: 'dedup', ...item },

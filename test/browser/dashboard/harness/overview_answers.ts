@@ -76,7 +76,8 @@ function revenue(asked: Asked, currencies: readonly string[], more_currencies: n
       ...{ ...period(30 / (1 + 2 * at)), before: period(27 / (1 + 2 * at)) },
     })),
     ...{ more_currencies, repeated_orders: 12, repeats: 17, differing_orders: 1, repeated: [] },
-    ...{ without_amount: 0, refunds_without_order: 0, refunds_without_amount: 0, refunds_cut: 0, as_of: asked.to },
+    ...{ without_amount: 0, refunds_without_order: 0, refunds_without_amount: 0, refunds_cut: 0, converted: 3 },
+    as_of: asked.to,
   };
 }
 

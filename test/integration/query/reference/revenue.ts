@@ -42,7 +42,8 @@ function converted(entry: Entry, into: string | undefined): Entry {
   if (into === undefined || factor === null) return entry;
   const times = (units: bigint): bigint => BigInt(Math.round(Number(units) * factor));
   const { amount, tax, shipping } = entry;
-  return { ...entry, currency: into, amount: times(amount), tax: times(tax), shipping: times(shipping) };
+  const amounts = { amount: times(amount), tax: times(tax), shipping: times(shipping) };
+  return { ...entry, ...amounts, currency: into, flags: { ...entry.flags, converted: true } };
 }
 
 /** A question of revenue. */
@@ -75,7 +76,7 @@ interface Entry {
   shipping: bigint;
   text: string;
   orderId: string;
-  flags: { differs?: boolean; noAmount?: boolean; noOrder?: boolean; cut?: boolean };
+  flags: { differs?: boolean; noAmount?: boolean; noOrder?: boolean; cut?: boolean; converted?: boolean };
 }
 
 const millionths = (amount: number | null): bigint => BigInt(Math.round(Math.abs(amount ?? 0) * 1e6));
@@ -268,5 +269,6 @@ export function revenueByHand(query: RevenueQuery, ledger: Ledger): RevenueAnswe
     refunds_without_order: count('refunded', 'noOrder'),
     refunds_without_amount: count('refunded', 'noAmount'),
     refunds_cut: count('refunded', 'cut'),
+    converted: count('paid', 'converted') + count('refunded', 'converted'),
   };
 }

@@ -1,10 +1,14 @@
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
+import { RATES_MAX, type Rate, RateFileError, readRates } from '#pipelines/analytics/revenue/rates.ts';
 import type { StageItem, StagesAnswer } from '#services/control_api/operations.ts';
+import type { RatesItem } from '#services/control_api/queries.ts';
 import type { DeadLetterItem } from '#services/control_api/redelivery.ts';
-import { type ApiResult, listAll } from '../../api/request.ts';
+import { type ApiResult, listAll, request } from '../../api/request.ts';
 import { useGet, useList, useQuery } from '../../api/use_answer.ts';
-import { number, span } from '../../format.ts';
+import { capital, number, span } from '../../format.ts';
 import { addressOf } from '../../router.ts';
+import { mayEverywhere } from '../../session.ts';
+import { ConfirmButton } from '../../ui/confirm_action.tsx';
 import {
   AskedTable,
   asRows,
@@ -15,6 +19,8 @@ import {
   numberColumn,
   stateColumn,
 } from '../../ui/data_table.tsx';
+import { toast } from '../../ui/dialog.tsx';
+import { ActionForm, LabelledField, problemOf, TextField, useDraft } from '../../ui/form_fields.tsx';
 import { FailureNote, Panel, Shown, type StateLook } from '../../ui/panel.tsx';
 import { openDeadLettersQuery } from '../dead_letters/dead_letter_groups.ts';
 
@@ -67,6 +73,7 @@ export default function OperationsPage() {
         </Shown>
       </Panel>
       <OpenDeadLetters />
+      {mayEverywhere('queries.manage') && <ExchangeRates />}
     </div>
   );
 }
@@ -207,4 +214,130 @@ export function openBySite(deadLetters: readonly DeadLetterItem[]): SiteDeadLett
   return [...Map.groupBy(all, ({ siteId }) => siteId)]
     .map(([siteId, ones]) => ({ siteId, count: ones.length, stages: [...new Set(ones.map(({ stage }) => stage))] }))
     .sort((a, b) => b.count - a.count);
+}
+
+const RATES_PATH = '/v1/admin/rates';
+/** Those of the European Central Bank since 1999 are 2 MB. */
+const FILE_BYTES_MAX = 16_000_000;
+
+const RATE_COLUMNS: readonly Column<RatesItem['currencies'][number]>[] = [
+  codeColumn('currency', 'Currency', ({ currency }) => currency),
+  { id: 'first', title: 'First day', value: ({ first }) => first },
+  { id: 'last', title: 'Last day', value: ({ last }) => last },
+  numberColumn('days', 'Days', ({ days }) => days),
+];
+
+/** Rates by day, by which every site's revenue is told in its own currency. */
+function ExchangeRates() {
+  const asked = useGet<RatesItem>(RATES_PATH);
+  return (
+    <Panel title="Exchange rates" note="Revenue of a site that has a currency is converted by the rate of the day.">
+      <Shown asked={asked}>
+        {({ base, currencies }) => (
+          <div class="stack">
+            {base === null ? (
+              <p>No rates are loaded: amounts stay in the currency that they were sent in.</p>
+            ) : (
+              <DataTable
+                caption={`Rates against ${base}`}
+                columns={RATE_COLUMNS}
+                rows={currencies}
+                keyOf={({ currency }) => currency}
+                csvName="rates"
+              />
+            )}
+            <LoadRates key={base ?? ''} base={base} onLoaded={asked.again} />
+            {base !== null && (
+              <p>
+                <ConfirmButton
+                  title="Remove all rates?"
+                  action="Remove all rates"
+                  run={() => request<RatesItem>('DELETE', RATES_PATH)}
+                  said="All rates were removed"
+                  onDone={asked.again}
+                >
+                  Revenue is then shown in the currencies that it was sent in, for past days too.
+                </ConfirmButton>
+              </p>
+            )}
+          </div>
+        )}
+      </Shown>
+    </Panel>
+  );
+}
+
+function LoadRates({ base, onLoaded }: { base: string | null; onLoaded(): void }) {
+  const { draft, field } = useDraft({ base: base ?? 'EUR' });
+  const [file, setFile] = useState<{ rates: readonly Rate[]; problem: string }>({ rates: [], problem: '' });
+  const { rates } = file;
+  const choose = async (input: HTMLInputElement): Promise<void> => {
+    const chosen = input.files?.[0];
+    if (chosen === undefined) return;
+    const isTooLarge = chosen.size > FILE_BYTES_MAX;
+    setFile(isTooLarge ? { rates: [], problem: 'The file has more than 16 MB.' } : ratesIn(await chosen.text()));
+    // The same file can be chosen again once it is mended.
+    input.value = '';
+  };
+  const load = async (): Promise<ApiResult<RatesItem>> => {
+    const parts = Array.from({ length: Math.ceil(rates.length / RATES_MAX) }, (_, at) =>
+      rates.slice(at * RATES_MAX, (at + 1) * RATES_MAX),
+    );
+    for (const part of parts) {
+      const body = { base: draft.base.trim().toUpperCase(), rates: part };
+      const loaded = await request<RatesItem>('PUT', RATES_PATH, { body });
+      if (!loaded.ok) return loaded;
+    }
+    return request<RatesItem>('GET', RATES_PATH);
+  };
+  return (
+    <ActionForm
+      action={rates.length === 0 ? 'Load rates' : `Load ${countOf(rates.length)}`}
+      isReady={rates.length > 0}
+      run={load}
+      onDone={() => {
+        toast(`Loaded ${countOf(rates.length)}`);
+        setFile({ rates: [], problem: '' });
+        onLoaded();
+      }}
+    >
+      {(failure) => (
+        <div class="form-row">
+          <TextField
+            label="Against"
+            required
+            hint="The currency of which a rate says how much of another it is."
+            {...field(failure)('base')}
+          />
+          <LabelledField
+            label="From a file"
+            hint="CSV: day,currency,rate, or Date,USD,JPY,… as the European Central Bank has them. Later rates of a day replace earlier."
+            problem={file.problem || problemOf(failure, 'rates')}
+          >
+            {(described) => (
+              <input
+                {...described}
+                type="file"
+                accept=".csv,text/csv"
+                onChange={({ currentTarget }) => void choose(currentTarget)}
+              />
+            )}
+          </LabelledField>
+        </div>
+      )}
+    </ActionForm>
+  );
+}
+
+const countOf = (rates: number): string => `${number(rates)} ${rates === 1 ? 'rate' : 'rates'}`;
+
+/** The rates of a file, or what is wrong with it. */
+function ratesIn(csv: string): { rates: readonly Rate[]; problem: string } {
+  try {
+    const rates = readRates(csv);
+    return { rates, problem: rates.length === 0 ? 'The file has no rates.' : '' };
+  } catch (error) {
+    if (error instanceof RateFileError) return { rates: [], problem: `${capital(error.message)}.` };
+    throw error;
+  }
 }

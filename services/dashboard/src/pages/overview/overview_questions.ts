@@ -153,14 +153,14 @@ const both = (of: Payments & { renewals: Payments }, name: 'orders' | 'gross' | 
  * @param siteCurrency Into which others are converted where there are rates; null: none is.
  */
 export function revenueFigures(answer: RevenueAnswer, siteCurrency: string | null = null): Figure[] {
-  const { currencies, more_currencies, repeated_orders, repeats } = answer;
+  const { currencies, more_currencies, repeated_orders, repeats, converted } = answer;
   const earned = currencies.map((one): Figure => {
     const [gross, refunds] = (['gross', 'refunds'] as const).map((name) => money(both(one, name), one.currency));
     const renewals = one.renewals.net === 0 ? '' : `, of it ${money(one.renewals.net, one.currency)} by renewals`;
     return {
       ...paymentsFigure([one], one.currency === '' ? 'Revenue without a currency' : `Revenue ${one.currency}`, 'net'),
       currency: one.currency,
-      note: `${gross} paid, ${refunds} paid back${renewals}${convertedNote(one.currency, siteCurrency)}`,
+      note: `${gross} paid, ${refunds} paid back${renewals}${convertedNote(one.currency, siteCurrency, converted > 0)}`,
     };
   });
   const again =
@@ -171,8 +171,11 @@ export function revenueFigures(answer: RevenueAnswer, siteCurrency: string | nul
   return [...earned, orders];
 }
 
-const convertedNote = (currency: string, into: string | null): string =>
-  into === null ? '' : currency === into ? ', other currencies converted' : `, no rate to ${into}`;
+function convertedNote(currency: string, into: string | null, hasConverted: boolean): string {
+  if (into === null) return '';
+  if (currency !== into) return `, no rate to ${into}`;
+  return hasConverted ? ', other currencies converted' : '';
+}
 
 /** Payments of several currencies as one figure. */
 function paymentsFigure(currencies: readonly Revenue[], name: string, of: 'orders' | 'net'): Figure {

@@ -169,7 +169,8 @@ export const WEEK_STARTS: readonly { value: NonNullable<SiteItem['week_start']>;
 
 export const ALLOWANCE_USUAL = '1000000';
 
-export const CURRENCY_HINT = 'Others are converted where rates are loaded; empty: as sent.';
+export const CURRENCY_HINT =
+  'Others are converted by the rates that an operator loads on the page Operations, or by npm run svc -- rates load FILE --base EUR. Empty: as sent.';
 
 export const siteIdOf = ({ name, siteId }: Pick<SiteDraft, 'name' | 'siteId'>): string => (siteId ?? idOf(name)).trim();
 
