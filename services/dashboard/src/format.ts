@@ -60,9 +60,16 @@ export function change(now: number, before: number): { text: string; direction: 
   return { text: `${share > 0 ? '+' : share < 0 ? '−' : ''}${Math.abs(share * 100).toFixed(1)}%`, direction };
 }
 
+/** How a share changed against the one before, in percentage points. */
+export function changeInPoints(now: number, before: number): ReturnType<typeof change> {
+  const points = Math.round((now - before) * 1_000) / 10;
+  const direction = points === 0 ? 'same' : points > 0 ? 'up' : 'down';
+  return { text: `${points > 0 ? '+' : points < 0 ? '−' : ''}${Math.abs(points).toFixed(1)} points`, direction };
+}
+
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
-const MOMENT = { day: '2-digit', month: 'short', year: 'numeric', ...CLOCK } as const;
-const WHOLE_DAY = { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' } as const;
+const MOMENT = { day: 'numeric', month: 'short', year: 'numeric', ...CLOCK } as const;
+const WHOLE_DAY = { weekday: 'long', day: 'numeric', month: 'short', year: 'numeric' } as const;
 const DAY = { day: 'numeric', month: 'short' } as const;
 const DAY_AND_HOUR = { ...DAY, hour: '2-digit', minute: '2-digit' } as const;
 const STARTS: Readonly<Record<string, Intl.DateTimeFormatOptions>> = {

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { momentIn, offsetAt } from '#pipelines/settings/calendar.ts';
+import { type Calendar, intervalName, momentIn, offsetAt } from '#pipelines/settings/calendar.ts';
 import { readStored, writeStored } from './browser_storage.ts';
 import { timeZone } from './format.ts';
 
@@ -159,6 +159,38 @@ export function laterStart(start: number, interval: Period['interval'], count: n
   if (interval === 'month') return dayStart(timeZone, year, month + count, 1);
   return dayStart(timeZone, year, month, day + count * (interval === 'week' ? 7 : 1));
 }
+
+/**
+ * The time before a period, of as many intervals, by the clock of a zone: what the API compares with as `previous`. A period that ends
+ * within its interval is compared with as much of the one before.
+ */
+export function periodBefore(
+  { from, to, interval }: Pick<Period, 'from' | 'to' | 'interval'>,
+  calendar: Calendar,
+): { from: number; to: number } {
+  const { timeZone } = calendar;
+  const shows = (ms: number): number => ms + offsetAt(ms, timeZone);
+  const [first = '', last = ''] = [from, to - 1].map((ms) => intervalName(ms, interval, calendar));
+  if (interval === 'hour') {
+    const hours = 1 + Math.floor(shows(to - 1) / HOUR_MS) - Math.floor(shows(from) / HOUR_MS);
+    return { from: from - hours * HOUR_MS, to: to - hours * HOUR_MS };
+  }
+  if (interval === 'month') {
+    const count = 1 + monthOf(last) - monthOf(first);
+    const earlier = (ms: number): number => {
+      const [year, month, day] = dayIn(timeZone, ms);
+      const longest = new Date(Date.UTC(year, month - count + 1, 0)).getUTCDate();
+      return momentIn(timeZone, Date.UTC(year, month - count, Math.min(day, longest)) + (shows(ms) % DAY_MS));
+    };
+    return { from: earlier(from), to: earlier(to) };
+  }
+  const days = (1 + Number(last) - Number(first)) * (interval === 'week' ? 7 : 1);
+  const earlier = (ms: number): number => momentIn(timeZone, shows(ms) - days * DAY_MS);
+  return { from: earlier(from), to: earlier(to) };
+}
+
+/** Months since the year 0 of one that is written as YYYY-MM. */
+const monthOf = (name: string): number => Number(name.slice(0, 4)) * 12 + Number(name.slice(5));
 
 /** The year, month (from 0) and day that a calendar in a zone shows at a moment. */
 export function dayIn(timeZone: string, ms: number): [year: number, month: number, day: number] {

@@ -80,6 +80,54 @@ test('in the currency of the site it says what was converted, and which currenci
   await context.close();
 });
 
+test('visits, how many of them bounced and how long they were are cards too, and bounces stand by channel', async () => {
+  const { page, context, faults } = await dashboard.visit('/sites/shop/overview', withTraffic(startStubApi()));
+  await page.getByRole('button', { name: /^Visits 20,000 −20\.0%$/ }).waitFor();
+  const bounces = page.getByRole('button', { name: /^Bounce rate 50\.0% \+10\.0 points$/ });
+  // More of them is worse.
+  expect(await bounces.locator('.change-down').count()).toBe(1);
+  await page.getByText('one page, under 10 seconds, no conversion').waitFor();
+  await page.getByRole('button', { name: /^Visit duration 1 min/ }).waitFor();
+  expect(await page.getByRole('tabpanel', { name: 'Channels' }).getByRole('listitem').allTextContents()).toEqual([
+    'Direct12,34550.0% bounced',
+    'Organic Search6,17250.0% bounced',
+    'Email3,08650.0% bounced',
+  ]);
+  await bounces.click();
+  await page.getByRole('heading', { name: 'Bounce rate by day' }).waitFor();
+  await page.getByText('Show as a table').click();
+  await page.getByRole('cell', { name: '50.0%', exact: true }).first().waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  expect(await collisions(page)).toEqual([]);
+  expect(await axeViolations(page)).toEqual([]);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('no number breaks within its digits', async () => {
+  const api = withTraffic(startStubApi(), undefined, ['KWD', 'JPY', 'EUR']);
+  const { page, context, faults } = await dashboard.visit('/sites/shop/overview', api);
+  await page.getByRole('button', { name: /^Revenue KWD/ }).waitFor();
+  for (const width of [1280, 800, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    const broken = await page.evaluate(() =>
+      [...document.querySelectorAll('.figure-total')].flatMap(({ firstChild }) => {
+        const text = firstChild?.textContent ?? '';
+        const range = document.createRange();
+        return text.split(' ').flatMap((word) => {
+          range.setStart(firstChild as Text, text.indexOf(word));
+          range.setEnd(firstChild as Text, text.indexOf(word) + word.length);
+          return range.getClientRects().length > 1 ? [word] : [];
+        });
+      }),
+    );
+    expect(broken, String(width)).toEqual([]);
+  }
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('a page that stays open asks of the time since', async () => {
   const { page, context, faults } = await dashboard.open(withTraffic(startStubApi()));
   await page.clock.install();
@@ -106,6 +154,8 @@ test('bars and lines of the overview are saved as images and tables', async () =
   const table = await saved('CSV of Page views by page');
   expect(table.name).toBe('page-views-by-page.csv');
   expect(table.bytes.toString('utf8')).toBe('\uFEFFPage,Page views\r\nshop.example/,12345\r\nshop.example/a,6172\r\n');
+  const channels = await saved('CSV of Visits by channel');
+  expect(channels.bytes.toString('utf8')).toMatch(/^\uFEFFChannel,Visits,Bounce rate\r\nDirect,12345,0\.49/);
   const image = await saved('PNG of Visits by channel');
   expect(image.bytes.subarray(1, 4).toString()).toBe('PNG');
   const lines = await saved('CSV of Visitors by day');

@@ -3,6 +3,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { VisitsAnswer } from '#pipelines/analytics/visits/question.ts';
 import { createControlClient, httpTransport } from '#services/control_api/client.ts';
 import { newEvent, postEvents } from '#test/harness/ingest.ts';
 import { sharedService } from '#test/harness/shared_service.ts';
@@ -86,6 +87,11 @@ test('the overview has the numbers of the API', async () => {
   expect(await figure('Visitors')).toBe(String(counted.series[0]?.persons));
   expect(await figure('Conversions')).toBe('1');
   expect(await figure('Revenue EUR')).toBe(`€${counted.series[1]?.measured?.toFixed(2)}`);
+  const times = { from: now - day, to: now + day };
+  const { visits, bounces } = await ask.query<VisitsAnswer>(site.site, 'visits', { ...times, fresh: true });
+  expect(visits).toBeGreaterThan(0);
+  expect(await figure('Visits')).toBe(String(visits));
+  expect(await figure('Bounce rate')).toBe(`${((bounces / visits) * 100).toFixed(1)}%`);
   await page.getByText('shop.example/for').waitFor();
 });
 

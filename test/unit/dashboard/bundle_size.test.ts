@@ -5,14 +5,14 @@ import { bundleApp } from '#infra/bundler/bundle.ts';
 
 const ENTRY = fileURLToPath(import.meta.resolve('#services/dashboard/src/main.tsx'));
 const FIRST = fileURLToPath(import.meta.resolve('#services/dashboard/src/pages/overview/overview_page.tsx'));
-/** The digits of currencies (ISO 4217) and what revenue is made of are 440 bytes of it, what charts are saved from 500: to fetch them apart would take a request more. */
-const FIRST_PAGE_BYTES_MAX = 62_100;
+/** The digits of currencies (ISO 4217) and what revenue is made of are 440 bytes of it, what charts are saved from 500, visits and the time before 640: to fetch them apart would take a request more. */
+const FIRST_PAGE_BYTES_MAX = 62_750;
 const STYLE_BYTES_MAX = 16_000;
 
 /** What a script imports at once, wherever it came from. */
 const IMPORTED = /(?:from|import)\s*"\.\/([^"]+)"/g;
 
-test('everything on the first page, with the first chart, is at most 62.1 kB of JavaScript', async () => {
+test('everything on the first page, with the first chart, is at most 62.75 kB of JavaScript', async () => {
   const { files, script, style, preloads } = await bundleApp(ENTRY, [FIRST]);
   const byName = new Map(files.map(({ name, bytes }) => [name, bytes]));
   const gzipped = (name: string): number => gzipSync(byName.get(name) ?? '', { level: 9 }).length;

@@ -10,6 +10,7 @@ import {
   ranked,
   revenueFigures,
   viewsQuestion,
+  visitFigures,
   visitsBy,
   visitsQuestion,
 } from '#services/dashboard/src/pages/overview/overview_questions.ts';
@@ -57,10 +58,36 @@ test('visits are shown by what is told of them, and those of no campaign are of 
   ];
   const answer = { visits: 12, ...figures, ...measured, intervals: [], values, other: null };
   expect(visitsBy(answer, 'source')).toEqual([
-    { name: DIRECT, count: 7 },
-    { name: 'spring', count: 5 },
+    { name: DIRECT, count: 7, bounced: 0 },
+    { name: 'spring', count: 5, bounced: 0 },
   ]);
-  expect(visitsBy(answer, 'campaign')).toEqual([{ name: 'spring', count: 5 }]);
+  expect(visitsBy(answer, 'campaign')).toEqual([{ name: 'spring', count: 5, bounced: 0 }]);
+});
+
+test('visits, their bounces and how long they were stand in the intervals of the counts, also where there are none', () => {
+  const of = (visits: number, bounces: number, duration_ms: number | null) => ({
+    ...{ visits, visitors: visits, bounces, page_views: visits, conversions: 0, duration_ms },
+    ...{ engaged_ms: null, scroll_percent: null },
+  });
+  const visitsOf = (all: ReturnType<typeof of>, intervals: [number, ReturnType<typeof of>][]) => ({
+    ...{ ...all, values: [], other: null },
+    intervals: intervals.map(([from, one]) => ({ from, ...one })),
+  });
+  const now = visitsOf(of(4, 1, 30_000), [[200, of(4, 1, 30_000)]]);
+  const before = visitsOf(of(0, 0, null), []);
+  const times = (...starts: number[]) => ({ intervals: starts.map((from) => ({ from })) });
+  const counts = { series: [{ ...times(100, 200), before: times(0, 50) }], formulas: [] } as unknown as TrendsAnswer;
+  expect(visitFigures({ now, before }, counts)).toEqual([
+    { name: 'Visits', total: 4, before: 0, values: [0, 4], valuesBefore: [0, 0], currency: null },
+    {
+      ...{ name: 'Bounce rate', total: 0.25, before: null, values: [null, 0.25], valuesBefore: [null, null] },
+      ...{ currency: null, unit: 'share', isBad: true, note: 'one page, under 10 seconds, no conversion' },
+    },
+    {
+      ...{ name: 'Visit duration', total: 30, before: null, values: [null, 30], valuesBefore: [null, null] },
+      ...{ currency: null, unit: 'seconds' },
+    },
+  ]);
 });
 
 const group = (persons: number, measured: number) => {

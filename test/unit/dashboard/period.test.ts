@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { pageCalendar } from '#services/dashboard/src/format.ts';
-import { dayStart, readPeriod } from '#services/dashboard/src/period.ts';
+import { dayStart, periodBefore, readPeriod } from '#services/dashboard/src/period.ts';
 
 const NOW_MS = new Date(2026, 10, 21, 12, 30, 20).getTime();
 const read = (query: string): ReturnType<typeof readPeriod> => readPeriod(new URLSearchParams(query), NOW_MS);
@@ -71,3 +71,21 @@ test.for(['from=2026-03-31&to=2026-03-01', 'from=2026-03-01', 'from=2026-13-01&t
     expect(read(query).label).toBe('Last 7 days');
   },
 );
+
+test.for([
+  ['hour', 'UTC', '2026-11-21T00:00Z', '2026-11-21T15:31Z', '2026-11-20T08:00Z', '2026-11-20T23:31Z'],
+  ['hour', 'Asia/Kolkata', '2026-11-20T18:30Z', '2026-11-21T18:30Z', '2026-11-19T18:30Z', '2026-11-20T18:30Z'],
+  ['day', 'UTC', '2026-11-15T00:00Z', '2026-11-21T15:31Z', '2026-11-08T00:00Z', '2026-11-14T15:31Z'],
+  // Clocks were set back on the 25th of October.
+  ['day', 'Europe/Brussels', '2026-10-23T22:00Z', '2026-10-26T23:00Z', '2026-10-20T22:00Z', '2026-10-23T22:00Z'],
+  // Three weeks have a day of it.
+  ['week', 'UTC', '2026-11-04T00:00Z', '2026-11-17T00:00Z', '2026-10-14T00:00Z', '2026-10-27T00:00Z'],
+  ['month', 'UTC', '2026-01-01T00:00Z', '2026-03-31T10:00Z', '2025-10-01T00:00Z', '2025-12-31T10:00Z'],
+  ['month', 'UTC', '2026-03-01T00:00Z', '2026-03-31T10:00Z', '2026-02-01T00:00Z', '2026-02-28T10:00Z'],
+] as const)('by %s in %s the time before has as many intervals', ([interval, timeZone, from, to, first, end]) => {
+  const before = periodBefore(
+    { from: Date.parse(from), to: Date.parse(to), interval },
+    { timeZone, weekStart: 'monday' },
+  );
+  expect([before.from, before.to].map((ms) => new Date(ms).toISOString().replace(':00.000', ''))).toEqual([first, end]);
+});

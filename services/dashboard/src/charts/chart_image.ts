@@ -87,7 +87,7 @@ async function save(saved: Saved, content: (context: CanvasRenderingContext2D) =
   context.textBaseline = 'middle';
   for (const [line, { text, colour }] of [{ text: title, colour: '--text' }, ...heads].entries()) {
     context.fillStyle = resolved(host, colour);
-    context.fillText(text, MARGIN_PX, MARGIN_PX + LINE_PX * (line + 0.5));
+    context.fillText(cut(context, text, width), MARGIN_PX, MARGIN_PX + LINE_PX * (line + 0.5));
   }
   context.translate(MARGIN_PX, headPx);
   content(context);

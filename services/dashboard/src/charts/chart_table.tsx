@@ -33,7 +33,7 @@ export function ChartTable({
     <details class="chart-table">
       <summary>Show as a table</summary>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
-      <section class="table-scroll" aria-label={caption} tabIndex={0}>
+      <section class="table-scroll" aria-label={`${caption}, as a table`} tabIndex={0}>
         <table>
           <caption class="hidden">{caption}</caption>
           <thead>
@@ -100,6 +100,8 @@ export const ZoneNote = ({ zone }: { zone: string }) => <p class="muted small">T
 
 interface ChartActionsProps {
   title: string;
+  /** What a picture says that it is of, where that is more than the title. */
+  subject?: string | undefined;
   /** The numbers as they are saved for a spreadsheet; without it there is no such button. */
   table?: (() => AnswerTable) | undefined;
   /** Saves its picture under a title and a name of a file; null: it is not drawn yet. */
@@ -109,7 +111,7 @@ interface ChartActionsProps {
 }
 
 /** Buttons that save a chart as a picture and as a table, by code that is fetched for that. */
-export const ChartActions = ({ title, table, draw, when }: ChartActionsProps) => (
+export const ChartActions = ({ title, subject = title, table, draw, when }: ChartActionsProps) => (
   <>
     <Button
       kind="small quiet"
@@ -117,7 +119,7 @@ export const ChartActions = ({ title, table, draw, when }: ChartActionsProps) =>
       label="PNG"
       aria-label={`PNG of ${title}`}
       disabled={draw === null}
-      onClick={async () => draw?.(await import('./chart_image.ts'), `${title}, ${when}`, idOf(title))}
+      onClick={async () => draw?.(await import('./chart_image.ts'), `${subject}, ${when}`, idOf(title))}
     />
     {table !== undefined && (
       <Button
@@ -136,17 +138,22 @@ interface BarActionsProps extends Pick<ChartActionsProps, 'title' | 'when'> {
   what: string;
   counted: string;
   bars: readonly { name: string; count: number }[];
+  /** Another column of its table. */
+  more?: { title: string; of: readonly (number | null)[] };
 }
 
 /** The same of bars that stand in a list. */
-export function BarActions({ title, when, what, counted, bars }: BarActionsProps) {
+export function BarActions({ title, when, what, counted, bars, more }: BarActionsProps) {
   const most = Math.max(1, ...bars.map(({ count }) => count));
   return (
     <p class="row">
       <ChartActions
         title={title}
         when={when}
-        table={() => ({ columns: [what, counted], rows: bars.map(({ name, count }) => [name, count]) })}
+        table={() => ({
+          columns: [what, counted, ...(more === undefined ? [] : [more.title])],
+          rows: bars.map(({ name, count }, at) => [name, count, ...(more === undefined ? [] : [more.of[at] ?? null])]),
+        })}
         draw={({ barsPicture, savePicture }, head, file) => {
           const rows = bars.map(({ name, count }) => ({ name, share: count / most, text: number(count) }));
           return savePicture(barsPicture(rows), head, file);

@@ -9,12 +9,16 @@ import type { Drawing } from './uplot_chart.ts';
 interface TimeSeriesProps {
   /** What the chart shows; heard, not shown. */
   title: string;
+  /** What a picture of it says that it is of, where that is more. */
+  subject?: string;
   starts: readonly number[];
   interval: Period['interval'];
   /** The zone in which they begin. */
   timeZone: string;
   series: readonly Series[];
   format?: (value: number | null) => string;
+  /** How the axis has its numbers; left out: short. */
+  axis?: (value: number) => string;
   heightPx?: number;
   /** What lines of an earlier time are called. */
   beforeName?: string;
@@ -28,7 +32,7 @@ const HEIGHT_PX = 240;
 /** Lines over time, with the same numbers as a table below. The code that draws is fetched with the first chart. */
 export function TimeSeries(props: TimeSeriesProps) {
   const { title, starts, interval, timeZone, series, format = number, heightPx = HEIGHT_PX, onPoint } = props;
-  const { beforeName = 'Previous period', table } = props;
+  const { beforeName = 'Previous period', table, axis, subject } = props;
   const host = useRef<HTMLDivElement>(null);
   const [draw, setDraw] = useState<{ chart(host: HTMLElement, drawing: Drawing): () => void } | null>(null);
   useEffect(() => {
@@ -47,8 +51,11 @@ export function TimeSeries(props: TimeSeriesProps) {
     if (draw === null || host.current === null) return undefined;
     const labelOf = (start: number): string => intervalStart(start, interval, timeZone);
     const points = hasPoints ? { onPoint: (one: number, at: number) => pointed.current?.(one, at) } : {};
-    return draw.chart(host.current, { starts, hasRunning, series, heightPx, format, labelOf, ...points });
-  }, [draw, starts, hasRunning, series, heightPx, interval, timeZone, format, scheme, hasPoints]);
+    return draw.chart(host.current, {
+      ...{ starts, hasRunning, series, heightPx, format, labelOf, ...points },
+      ...(axis !== undefined && { axis }),
+    });
+  }, [draw, starts, hasRunning, series, heightPx, interval, timeZone, format, axis, scheme, hasPoints]);
   return (
     <figure class="chart" aria-label={title}>
       <ul class="row chart-legend" aria-hidden="true">
@@ -70,6 +77,7 @@ export function TimeSeries(props: TimeSeriesProps) {
         <ZoneNote zone={timeZone} />
         <ChartActions
           title={title}
+          subject={subject}
           table={table}
           when={`${first} – ${end}, ${timeZone}`}
           draw={
@@ -99,11 +107,14 @@ const WIDTH = 120;
 const HEIGHT = 32;
 
 /** How a number went, without axes; the number itself stands beside it. */
-export function Sparkline({ values }: { values: readonly number[] }) {
-  const max = Math.max(...values, 1);
+export function Sparkline({ values }: { values: readonly (number | null)[] }) {
+  const known = values.filter((value) => value !== null);
+  // Where more was paid back than paid, there is something below nothing.
+  const [min, max] = [Math.min(...known, 0), Math.max(...known, 1)];
   const step = WIDTH / Math.max(1, values.length - 1);
-  const points = values.map(
-    (value, at) => `${(at * step).toFixed(1)},${(HEIGHT - 2 - (value / max) * (HEIGHT - 4)).toFixed(1)}`,
+  const heightOf = (value: number): number => HEIGHT - 2 - ((value - min) / (max - min)) * (HEIGHT - 4);
+  const points = values.flatMap((value, at) =>
+    value === null ? [] : [`${(at * step).toFixed(1)},${heightOf(value).toFixed(1)}`],
   );
   return (
     <svg class="sparkline" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">

@@ -9,6 +9,8 @@ export interface Drawing {
   series: readonly Series[];
   heightPx: number;
   format(value: number | null): string;
+  /** How the axis has its numbers; left out: short. */
+  axis?(value: number): string;
   labelOf(start: number): string;
   /** Hears of clicks: at the point nearest to the pointer, by its series and its interval. */
   onPoint?: (series: number, interval: number) => void;
@@ -62,8 +64,9 @@ const runningSeries = ({ starts, hasRunning, series }: Drawing): Series[] =>
   hasRunning && starts.length > 1 ? series.filter(({ isBefore = false }) => !isBefore) : [];
 
 function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
-  const { series, heightPx, starts } = drawing;
+  const { series, heightPx, starts, axis: written = compact } = drawing;
   const styles = getComputedStyle(host);
+  const isWhole = drawing.axis === undefined && series.every(({ values }) => values.every(isWholeOrNone));
   const line = resolved(host, '--line');
   const soft = resolved(host, '--text-soft');
   const fontPx = axisFontPx(host);
@@ -74,7 +77,7 @@ function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
     height: heightPx,
     legend: { show: false },
     padding: [8, 44, 0, 0],
-    scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.08 : 1] } },
+    scales: { y: { range: (_plot, min, max) => [min < 0 ? min * 1.08 : 0, max > 0 ? max * 1.08 : 1] } },
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
     axes: [
       {
@@ -88,7 +91,8 @@ function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
         ...axis,
         grid: { stroke: line, width: 1 },
         size: 52 * larger,
-        values: (_plot, splits) => splits.map((at) => compact(at)),
+        ...(isWhole && { incrs: WHOLE_STEPS }),
+        values: (_plot, splits) => splits.map((at) => written(at)),
       },
     ],
     series: [
@@ -107,6 +111,11 @@ function optionsOf(host: HTMLElement, drawing: Drawing): uPlot.Options {
     plugins: [tipPlugin(drawing), ...(drawing.onPoint === undefined ? [] : [clickPlugin(drawing, drawing.onPoint)])],
   };
 }
+
+const isWholeOrNone = (value: number | null): boolean => value === null || Number.isInteger(value);
+
+/** Between two lines of a grid of counts, which have no fifths. */
+const WHOLE_STEPS = Array.from({ length: 16 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 const translucent = (colour: string): string =>
   colour.replace(/^rgb\((.*)\)$/, (_all, parts: string) => `rgba(${parts}, 0.08)`);

@@ -202,14 +202,21 @@ interface Bar {
   /** Of the whole width. */
   share: number;
   count: number;
+  /** A figure beside the count, and what it says for whoever does not see the head of its column. */
+  more?: { text: string; says: string };
 }
 
 export const Bars = ({ bars, class: more = '' }: { bars: readonly Bar[]; class?: string }) => (
   <ol class={`bars ${more}`}>
-    {bars.map(({ key, name, share, count }) => (
+    {bars.map(({ key, name, share, count, more: figure }) => (
       <li key={key} style={{ '--share': `${(share * 100).toFixed(1)}%` }}>
         {name}
         <span>{number(count)}</span>
+        {figure !== undefined && (
+          <span class="bar-more muted">
+            {figure.text} <span class="hidden">{figure.says}</span>
+          </span>
+        )}
       </li>
     ))}
   </ol>

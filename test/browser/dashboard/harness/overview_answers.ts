@@ -92,7 +92,9 @@ function top({ field, to }: Asked, names: readonly string[]): object {
   return { values: counted, more_values: false, other: null, as_of: to };
 }
 
-function visits({ breakdown, to }: Asked): object {
+/** Half of them bounce, and fewer of the time before, which has more. */
+function visits(asked: Asked): object {
+  const { breakdown, to } = asked;
   const of: Readonly<Record<string, readonly string[]>> = {
     channel: ['Direct', 'Organic Search', 'Email'],
     source: ['', 'google', 'news.example'],
@@ -103,5 +105,7 @@ function visits({ breakdown, to }: Asked): object {
     ...{ duration_ms: 61_000, engaged_ms: null, scroll_percent: null },
   });
   const values = (of[breakdown?.visit ?? ''] ?? []).map((value, at) => ({ value, ...counted(12_345 >> at) }));
-  return { ...counted(20_000), intervals: [], values, other: null, as_of: to };
+  const total = breakdown === undefined ? { ...counted(25_000), bounces: 10_000 } : counted(20_000);
+  const intervals = startsOf(asked).map((from, at) => ({ from, ...counted(visitorsAt(at, 60)) }));
+  return { ...total, intervals, values, other: null, as_of: to };
 }

@@ -9,11 +9,14 @@ import { Sparkline, TimeSeries } from '../../charts/time_series.tsx';
 import {
   capital,
   change,
+  changeInPoints,
   compact,
   money,
   number,
+  percent,
   rangeText,
   sortableStart,
+  span,
   timeZone,
   zonedTitle,
 } from '../../format.ts';
@@ -80,20 +83,45 @@ function Counts({ siteId, site, period }: PartProps) {
     (signal) => ask(siteId, 'revenue', overview.revenueQuestion(period), signal),
     overview.EVERY_MS,
   );
+  const visits = useQuery<overview.VisitsCompared>(
+    key,
+    async (signal) => {
+      // By channel, as the list of these asks: the service answers both at once.
+      const [now, before] = await Promise.all([
+        ask(siteId, 'visits', overview.visitsQuestion(period, 'channel', conversions), signal),
+        ask(siteId, 'visits', overview.visitsBeforeQuestion(period, conversions), signal),
+      ]);
+      if (!now.ok) return now;
+      return before.ok ? { ...now, value: { now: now.value, before: before.value } } : before;
+    },
+    overview.EVERY_MS,
+  );
   const counted = useMemo(() => (counts.value === null ? null : overview.countFigures(counts.value)), [counts.value]);
+  const visited = useMemo(
+    () => (visits.value === null ? null : overview.visitFigures(visits.value, counts.value)),
+    [visits.value, counts.value],
+  );
   const earned = useMemo(
     () => (revenue.value === null ? null : overview.revenueFigures(revenue.value, site?.currency ?? null)),
     [revenue.value, site?.currency],
   );
-  const figures = [...(counted ?? WAITING), ...(earned ?? [NO_REVENUE])];
+  const [people, ...happened] = counted ?? WAITING;
+  const figures = [
+    ...(people === undefined ? [] : [people]),
+    ...(visited ?? NO_VISITS),
+    ...happened,
+    ...(earned ?? [NO_REVENUE]),
+  ];
+  const failed = [counts, revenue, visits].filter(
+    ({ failure }, at, all) => all.findIndex((one) => one.failure?.code === failure?.code) === at,
+  );
   const shown = figures.find(({ name }) => name === chosen) ?? figures[0] ?? NO_REVENUE;
   const starts = useMemo(() => counts.value?.series[0]?.intervals.map(({ from }) => from) ?? [], [counts.value]);
   return (
-    <div class={`stack ${counts.isOld || revenue.isOld ? 'old' : ''}`}>
-      <FailureNote failure={counts.failure} again={counts.again} />
-      {revenue.failure !== null && revenue.failure.code !== counts.failure?.code && (
-        <FailureNote failure={revenue.failure} again={revenue.again} />
-      )}
+    <div class={`stack ${counts.isOld || revenue.isOld || visits.isOld ? 'old' : ''}`}>
+      {failed.map(({ failure, again }) => (
+        <FailureNote key={failure?.code ?? ''} failure={failure} again={again} />
+      ))}
       <ul class="figures" aria-busy={counts.asks}>
         {figures.map((figure) => (
           <li key={figure.name}>
@@ -126,6 +154,7 @@ function Counts({ siteId, site, period }: PartProps) {
 }
 
 const WAITING: readonly overview.Figure[] = ['Visitors', 'Events', overview.CONVERSIONS].map(overview.noFigure);
+const NO_VISITS: readonly overview.Figure[] = ['Visits', 'Bounce rate', 'Visit duration'].map(overview.noFigure);
 const NO_REVENUE = overview.noFigure('Revenue');
 
 /** Which events count as conversions, leading to how many there are of each. */
@@ -158,10 +187,7 @@ function FigureChart({
     ],
     [figure],
   );
-  const write = useMemo(() => {
-    const { currency } = figure;
-    return currency === null ? number : (value: number | null) => (value === null ? '–' : money(value, currency));
-  }, [figure.currency]);
+  const write = useMemo(() => writer(figure, number), [figure.currency, figure.unit]);
   return (
     <TimeSeries
       title={`${figure.name} by ${interval}`}
@@ -170,8 +196,12 @@ function FigureChart({
       timeZone={timeZone()}
       series={series}
       format={write}
+      {...(figure.unit !== undefined && { axis: write })}
       table={() => ({
-        columns: [zonedTitle(capital(interval)), ...series.map(({ name }) => name)],
+        columns: [
+          zonedTitle(capital(interval)),
+          ...series.map(({ name }) => name + (figure.unit === 'seconds' ? ' (seconds)' : '')),
+        ],
         rows: starts.map((start, at) => [
           sortableStart(start, interval, timeZone()),
           ...series.map(({ values }) => values[at] ?? null),
@@ -181,18 +211,39 @@ function FigureChart({
   );
 }
 
-function FigureText({ figure: { name, total, before, values, currency } }: { figure: overview.Figure }) {
-  const write = (value: number): string => (currency === null ? compact(value) : money(value, currency));
-  const changed = total === null || before === null ? null : change(total, before);
+/** How the numbers of a figure are written; counts as is said. */
+function writer(
+  { currency, unit }: overview.Figure,
+  ofCounts: (value: number) => string,
+): (value: number | null) => string {
+  if (unit === 'share') return percent;
+  const written = (value: number): string => {
+    if (unit === 'seconds') return value === 0 ? '0 s' : span(value * 1_000);
+    return currency === null ? ofCounts(value) : money(value, currency);
+  };
+  return (value) => (value === null ? '–' : written(value));
+}
+
+const OPPOSITE = { up: 'down', down: 'up', same: 'same' } as const;
+
+function FigureText({ figure }: { figure: overview.Figure }) {
+  const { name, total, before, values, unit, isBad = false } = figure;
+  const write = writer(figure, compact);
+  const text = write(total).replaceAll('\u00a0', ' ');
+  const changeOf = unit === 'share' ? changeInPoints : change;
+  const changed = total === null || before === null ? null : changeOf(total, before);
+  const look = changed && (isBad ? OPPOSITE[changed.direction] : changed.direction);
   return (
     <>
       <span class="figure-name">{name}</span>
       {/* Where it is too long, it breaks behind the currency and not within the number. */}
-      <span class="figure-total">{total === null ? '–' : write(total).replaceAll('\u00a0', ' ')}</span>
+      <span class="figure-total" style={{ '--signs': Math.max(...text.split(' ').map(({ length }) => length)) }}>
+        {text}
+      </span>
       {changed === null ? (
         <span class="muted small">{before === 0 && total !== null && total > 0 ? 'none before' : ' '}</span>
       ) : (
-        <span class={`small change-${changed.direction}`} title={`${write(before ?? 0)} in the previous period`}>
+        <span class={`small change-${look}`} title={`${write(before)} in the previous period`}>
           {changed.text}
         </span>
       )}
@@ -324,6 +375,7 @@ interface RankedBarsProps {
 
 function RankedBars({ what, counted, rows, period }: RankedBarsProps) {
   const most = rows[0]?.count ?? 1;
+  const hasBounces = rows.some(({ bounced }) => bounced !== undefined);
   const nameOf = (name: string) => (
     <span class="cut" title={name}>
       {name}
@@ -334,14 +386,21 @@ function RankedBars({ what, counted, rows, period }: RankedBarsProps) {
       <p class="bars-head muted small">
         <span>{what}</span>
         <span>{counted}</span>
+        {hasBounces && <span class="bar-more">Bounce rate</span>}
       </p>
-      <Bars bars={rows.map(({ name, count }) => ({ key: name, name: nameOf(name), share: count / most, count }))} />
+      <Bars
+        bars={rows.map(({ name, count, bounced }) => ({
+          ...{ key: name, name: nameOf(name), share: count / most, count },
+          ...(bounced !== undefined && { more: { text: percent(bounced), says: 'bounced' } }),
+        }))}
+      />
       <BarActions
         title={`${counted} by ${what.toLowerCase()}`}
         when={rangeText(period, timeZone())}
         what={what}
         counted={counted}
         bars={rows}
+        {...(hasBounces && { more: { title: 'Bounce rate', of: rows.map(({ bounced = null }) => bounced) } })}
       />
     </>
   );

@@ -5,10 +5,11 @@ import type { TopAnswer, TopQuery } from '#pipelines/analytics/top.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { VisitsAnswer, VisitsQuery } from '#pipelines/analytics/visits/question.ts';
+import { calendarOf } from '#pipelines/settings/calendar.ts';
 import type { VisitValue } from '#pipelines/visits/arrival.ts';
 import type { SiteItem } from '#services/control_api/sites.ts';
 import { money, number, queryCalendar } from '../../format.ts';
-import type { Period } from '../../period.ts';
+import { type Period, periodBefore } from '../../period.ts';
 
 /** A period ends now: what is shown is asked again so often. */
 export const EVERY_MS = 60_000;
@@ -92,11 +93,22 @@ export function viewsQuestion({ from, to }: Period, { property, part, unlessSet 
   return { ...common, filters: unlessSet.map((name) => ({ field: { property: [name] }, is: 'not_set' as const })) };
 }
 
-/** Visits by what is told of how they came. */
-export const visitsQuestion = ({ from, to }: Period, visit: VisitValue, conversions: string[]): VisitsQuery => ({
-  ...{ from, to, conversions: { events: conversions } },
+/** Visits by interval, and by what is told of how they came. */
+export const visitsQuestion = (
+  { from, to, interval }: Period,
+  visit: VisitValue,
+  conversions: string[],
+): VisitsQuery => ({
+  ...{ from, to, interval, ...queryCalendar(), conversions: { events: conversions } },
   breakdown: { visit, limit: VALUES_SHOWN },
 });
+
+/** Visits of the time before, by interval. */
+export function visitsBeforeQuestion(period: Period, conversions: string[]): VisitsQuery {
+  const calendar = queryCalendar();
+  const times = periodBefore(period, calendarOf(calendar));
+  return { ...times, interval: period.interval, ...calendar, conversions: { events: conversions } };
+}
 
 /** Of visits that came by nothing that is known. */
 export const DIRECT = 'Direct / none';
@@ -105,7 +117,10 @@ export const DIRECT = 'Direct / none';
 export const visitsBy = ({ values }: VisitsAnswer, visit: VisitValue): Ranked[] =>
   values
     .filter(({ value }) => value !== '' || visit !== 'campaign')
-    .map(({ value, visits }) => ({ name: value || DIRECT, count: visits }));
+    .map((one) => ({ name: one.value || DIRECT, count: one.visits, bounced: bouncedOf(one) }));
+
+const bouncedOf = ({ visits, bounces }: Pick<VisitsAnswer, 'visits' | 'bounces'>): number | null =>
+  visits === 0 ? null : bounces / visits;
 
 /** A figure of the overview: over the whole period, by interval, and of the time before. */
 export interface Figure {
@@ -113,10 +128,15 @@ export interface Figure {
   /** Null where it is not known. */
   total: number | null;
   before: number | null;
-  values: readonly number[];
-  valuesBefore: readonly number[];
+  /** Null in an interval of which it cannot be said. */
+  values: readonly (number | null)[];
+  valuesBefore: readonly (number | null)[];
   /** Of an amount of money; empty where its events name none. */
   currency: string | null;
+  /** What else its numbers are than a count or an amount. */
+  unit?: 'share' | 'seconds';
+  /** Whether less of it is better. */
+  isBad?: true;
   /** What it is made of, in words. */
   note?: string;
 }
@@ -138,6 +158,39 @@ export function countFigures(answer: TrendsAnswer): Figure[] {
     ...(conversions === undefined ? [] : [figureOf(CONVERSIONS, conversions, 'events')]),
   ];
 }
+
+/** Visits of a period, and of the one before. */
+export interface VisitsCompared {
+  now: VisitsAnswer;
+  before: VisitsAnswer;
+}
+
+/**
+ * How many visits there were, how many of them bounced, and how long they were.
+ *
+ * @param counts Whose intervals the visits are put into, as an answer names only those in which any began.
+ */
+export function visitFigures({ now, before }: VisitsCompared, counts: TrendsAnswer | null): Figure[] {
+  const [all] = counts?.series ?? [];
+  const course = (answer: VisitsAnswer, intervals: readonly { from: number }[] = []) => {
+    const known = new Map(answer.intervals.map((one) => [one.from, one]));
+    return intervals.map(({ from }) => known.get(from) ?? NO_VISITS);
+  };
+  const [values, valuesBefore] = [course(now, all?.intervals), course(before, all?.before?.intervals)];
+  const figure = (name: string, of: (one: VisitFigures) => number | null): Figure => ({
+    ...{ name, total: of(now), before: of(before), values: values.map(of), valuesBefore: valuesBefore.map(of) },
+    currency: null,
+  });
+  return [
+    figure('Visits', ({ visits }) => visits),
+    { ...figure('Bounce rate', bouncedOf), unit: 'share', isBad: true, note: BOUNCE_NOTE },
+    { ...figure('Visit duration', ({ duration_ms: ms }) => (ms === null ? null : ms / 1_000)), unit: 'seconds' },
+  ];
+}
+
+type VisitFigures = Pick<VisitsAnswer, 'visits' | 'bounces' | 'duration_ms'>;
+const NO_VISITS: VisitFigures = { visits: 0, bounces: 0, duration_ms: null };
+const BOUNCE_NOTE = 'one page, under 10 seconds, no conversion';
 
 type Revenue = RevenueAnswer['currencies'][number];
 type Payments = Revenue['renewals'];
@@ -205,6 +258,8 @@ function figureOf(name: string, group: Group, of: 'events' | 'persons'): Figure 
 export interface Ranked {
   name: string;
   count: number;
+  /** Which part of so many visits bounced. */
+  bounced?: number | null;
 }
 
 /** Views by what a function makes of each value, the most first; null leaves a value out. */

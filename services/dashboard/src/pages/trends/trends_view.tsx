@@ -159,6 +159,14 @@ function seriesName({ events = [], filters = [], measure, sum }: TrendsQuery['se
   return `${names}${measured}${where}`;
 }
 
+/** What a chart is of: what is counted of which events, and by what. */
+function subjectOf({ series, formulas = [], breakdown }: TrendsQuery): string {
+  const names = series.map((one, at) => `${series.length > 1 ? `${letterOf(at)} ` : ''}${seriesName(one)}`).join(', ');
+  const { field, fields = field === undefined ? [] : [field] } = breakdown ?? {};
+  const by = fields.length === 0 ? '' : `, by ${fields.map(conditions.fieldLabel).join(' and ')}`;
+  return `${formulas.length === 0 ? '' : `${formulas.join(', ')} of `}${names}${by}`;
+}
+
 export const startsOf = ({ series }: TrendsAnswer): number[] => series[0]?.intervals.map(({ from }) => from) ?? [];
 
 /** The lines of an answer: of the formulas where there are any, by value where there is a breakdown. */
@@ -270,6 +278,7 @@ export function TrendsView({ query: asked, answer, onPart }: AnswerViewProps<'tr
     <div class="stack">
       <TimeSeries
         title="Trends"
+        subject={subjectOf(query)}
         starts={starts}
         interval={length}
         timeZone={zone}
