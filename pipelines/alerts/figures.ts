@@ -8,12 +8,13 @@ import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { TrendRow, TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { trends } from '#pipelines/analytics/trends/sql.ts';
-import { type Calendar, calendarOf, wallMs } from '#pipelines/settings/calendar.ts';
+import { type Calendar, calendarOf, intervalStart, wallMs } from '#pipelines/settings/calendar.ts';
 import { pageRulesOf } from '#pipelines/settings/page_rules.ts';
+import type { AlertState } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
 import { DAY_MS } from '../settings/calendar.ts';
 import type { Alert } from './alert.ts';
-import type { Against } from './alert_kinds.ts';
+import { type Against, isOfIntervals } from './alert_kinds.ts';
 import type { Figure } from './judge.ts';
 
 const HOUR_MS = 3_600_000;
@@ -76,6 +77,17 @@ export function statementOf(site: Site, query: TrendsQuery, nowMs: number, find:
   const persons = withPersonsOf(withEveryName(query), siteId, queriedSince(query));
   const cohorted = withCohorts(persons, { siteId, calendar: calendarOf(site), nowMs, find });
   return trends.statement(siteId, withPagesOf(cohorted, pageRulesOf(site)), 1, nowMs);
+}
+
+/**
+ * When the first interval is over that an alert which waits can judge: none is that began before it was made, changed or resumed.
+ * Null where it waits for none.
+ */
+export function waitsUntil(alert: Alert, { status, judged_to: since }: AlertState, calendar: Calendar): number | null {
+  if (status !== 'waiting' || !isOfIntervals(alert.kind)) return null;
+  const interval = intervalOf(alert);
+  const isBeginning = intervalStart(since, interval, calendar) === since;
+  return intervalStart(since, interval, calendar, isBeginning ? 1 : 2);
 }
 
 interface Point {

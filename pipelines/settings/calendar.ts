@@ -84,6 +84,20 @@ export function intervalName(timeMs: number, interval: Interval, { timeZone, wee
   return String(interval === 'day' ? day : Math.floor((day + DAYS_INTO_WEEK[weekStart]) / 7));
 }
 
+/** When an interval begins: the one in which a time lies, or one so many later. */
+export function intervalStart(timeMs: number, interval: Interval, calendar: Calendar, later = 0): number {
+  const { timeZone, weekStart } = calendar;
+  const shown = timeMs + offsetAt(timeMs, timeZone);
+  if (interval === 'hour') return timeMs - (shown % HOUR_MS) + later * HOUR_MS;
+  if (interval === 'month') {
+    const date = new Date(shown);
+    return momentIn(timeZone, Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + later, 1));
+  }
+  const day = Math.floor(shown / DAY_MS);
+  const into = interval === 'day' ? 0 : (day + DAYS_INTO_WEEK[weekStart]) % 7;
+  return momentIn(timeZone, (day - into + later * (interval === 'day' ? 1 : 7)) * DAY_MS);
+}
+
 /** Whether a time lies in hours such as 22:00 to 07:00, of which the end is not part; from and to the same: all day. */
 export function isWithin(timeMs: number, { from, to }: { from: string; to: string }, timeZone: string): boolean {
   const now = new Date(wallMs(timeMs, timeZone)).toISOString().slice(11, 16);

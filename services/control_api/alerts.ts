@@ -20,6 +20,9 @@ const alertStateShape = Type.Object({
     description: 'waiting: no interval that began after it was made, or changed, is over yet',
   }),
   since: timeField('Since when'),
+  waits_until: nullable(timeField('When the first interval is over that it can judge'), {
+    description: 'Null unless it is waiting for one',
+  }),
   value: figure,
   base,
   from,

@@ -14,13 +14,14 @@ import {
   targetProblems,
   tellsAnew,
 } from '#pipelines/alerts/alert.ts';
+import { waitsUntil } from '#pipelines/alerts/figures.ts';
 import { siteAlert } from '#pipelines/alerts/judge.ts';
 import { testAlert } from '#pipelines/alerts/sends.ts';
 import { allCohorts, cohortProblems, cohortsById, singlesOut } from '#pipelines/analytics/cohorts/cohort.ts';
 import { withPhoneHmacs } from '#pipelines/analytics/query_rewrites.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import { type Problem, unless } from '#pipelines/settings/problems.ts';
-import { alertKey } from '#pipelines/settings/table.ts';
+import { alertKey, type SettingsTable } from '#pipelines/settings/table.ts';
 import type { AlertState, FiredAlert } from '#schemas/records.ts';
 import type { AlertSetting } from '#schemas/setting.ts';
 import * as api from '#services/control_api/alerts.ts';
@@ -134,19 +135,13 @@ function sealedOf(
   });
 }
 
-const stateItem = ({
-  alert_id,
-  status,
-  since,
-  value,
-  base,
-  from,
-  to,
-  problem,
-  looked_at,
-}: AlertState): api.AlertStateItem => ({
-  ...{ alert_id, status, since, value, base, from, to, problem, looked_at },
-});
+function stateItem(state: AlertState, table: SettingsTable): api.AlertStateItem | [] {
+  const { site_id, alert_id, status, since, value, base, from, to, problem, looked_at } = state;
+  const one = siteAlert(table, site_id, alert_id);
+  if (one === null) return [];
+  const waits_until = waitsUntil(one.alert, state, one.calendar);
+  return { alert_id, status, since, waits_until, value, base, from, to, problem, looked_at };
+}
 
 function firedItem({ site_id: _site, condition, sends, ...fired }: FiredAlert): api.FiredItem {
   const shown = sends.map(({ first_at: _first, ...send }) => send);
@@ -167,9 +162,7 @@ const logRoutes = resource(TAG, [
     errors: ['site_unknown'],
     async gather({ params: { site_id } }, { alerts }, { view }) {
       if (view.table.site(site_id) === undefined) return refused('site_unknown');
-      const there = new Set(view.table.alerts(site_id).map(({ id }) => id));
-      const states = siteOf(alerts.all.states, site_id).filter(({ alert_id }) => there.has(alert_id));
-      const items = states.map(stateItem);
+      const items = siteOf(alerts.all.states, site_id).flatMap((state) => stateItem(state, view.table));
       return { kind: 'answered', body: { items: items.sort((a, b) => (a.alert_id < b.alert_id ? -1 : 1)) } };
     },
   }),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { axeViolations } from '../harness/axe.ts';
 import { withAlerts } from './harness/alert_answers.ts';
 import { CANARY } from './harness/operations_answers.ts';
-import { refusal, startStubApi } from './harness/stub_api.ts';
+import { refusal, siteOf, startStubApi } from './harness/stub_api.ts';
 import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
 
 let dashboard: StubDashboard;
@@ -24,6 +24,29 @@ test('the page says how alerts are, what fired, and what became of each message'
   await fired.getByText('12, before 31').waitFor();
   await fired.getByText(/\*\*\*@shop\.example: sent .*, maybe twice/).waitFor();
   await fired.getByText('pager.example: could not be sent (http_500)').waitFor();
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
+test('an alert that waits says until when, in the list and opened, in the zone of the site', async () => {
+  const site = { ...siteOf('shop', 'Corner shop'), time_zone: 'Asia/Tokyo' };
+  const until = Date.parse('2099-12-07T00:00:00+09:00');
+  const state = {
+    ...{ alert_id: 'few-orders', status: 'waiting', since: 0, waits_until: until, value: null, base: null },
+    ...{ from: null, to: null, problem: '', looked_at: 0 },
+  };
+  const api = withAlerts(startStubApi())
+    .on('GET', '/v1/admin/sites/shop', site)
+    .on('GET', '/v1/admin/sites', { items: [site], next: null })
+    .on('GET', '/v1/admin/sites/shop/alert-states', { items: [state] });
+  const { page, context, faults } = await dashboard.visit('/sites/shop/alerts', api);
+  await page.getByText('Waiting for data until 7 Dec, 00:00').waitFor();
+  await page.getByRole('button', { name: 'Few orders' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Few orders' });
+  await dialog.getByText('The first (day) ends 7 Dec, 00:00, Asia/Tokyo, and is judged 10 minutes later.').waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await axeViolations(page)).toEqual([]);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
   expect(faults).toEqual([]);
   await context.close();
 });

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { AlertInput } from '#pipelines/alerts/alert.ts';
-import { figuresOf, questionOf } from '#pipelines/alerts/figures.ts';
+import { figuresOf, questionOf, waitsUntil } from '#pipelines/alerts/figures.ts';
+import { newState } from '#pipelines/alerts/judge.ts';
 import type { TrendRow } from '#pipelines/analytics/trends/query.ts';
 import { alertWith, DAY_MS, HOUR_MS, NOON_MS } from './alert_world.ts';
 
@@ -103,4 +104,24 @@ it('asks of match quality the share of events with an identifier', () => {
   ];
   const [figure] = figuresOf(quality, query, rows, UTC, NOON_MS + HOUR_MS);
   expect(figure).toMatchObject({ value: 25, events: 40 });
+});
+
+it.each([
+  ['hour', '2027-03-01T12:20Z', '2027-03-01T14:00Z'],
+  ['hour', '2027-03-01T12:00Z', '2027-03-01T13:00Z'],
+  ['day', '2027-03-01T12:00Z', '2027-03-02T23:00Z'],
+  ['day', '2027-02-28T23:00Z', '2027-03-01T23:00Z'],
+  // Clocks are set forward on the 28th.
+  ['week', '2027-03-17T12:00Z', '2027-03-28T22:00Z'],
+  ['month', '2027-01-31T12:00Z', '2027-02-28T23:00Z'],
+] as const)('one by %s that was made at %s waits until the first whole one is over', (interval, made, until) => {
+  const alert = alertWith({ interval });
+  const state = newState('shop', alert, 'rule', Date.parse(made));
+  expect(waitsUntil(alert, state, BRUSSELS)).toBe(Date.parse(until));
+  expect(waitsUntil(alert, { ...state, status: 'ok' }, BRUSSELS)).toBeNull();
+});
+
+it('waits for no interval where it looks at a state', () => {
+  const alert = alertWith({ kind: 'allowance', condition: { is: 'above', value: 80 } });
+  expect(waitsUntil(alert, newState('shop', alert, 'rule', NOON_MS), UTC)).toBeNull();
 });

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { intervalName, isWithin, localText, wallMs } from '#pipelines/settings/calendar.ts';
+import { intervalName, intervalStart, isWithin, localText, wallMs } from '#pipelines/settings/calendar.ts';
 
 const BRUSSELS = { timeZone: 'Europe/Brussels', weekStart: 'monday' } as const;
 const utc = (text: string): number => Date.parse(`${text}Z`);
@@ -26,6 +26,18 @@ it.each([
   const begin = utc(`${day}T00:00`);
   expect(intervalName(begin, 'week', calendar)).not.toBe(intervalName(begin - 1, 'week', calendar));
   expect(intervalName(begin, 'week', calendar)).toBe(intervalName(begin + 7 * 86_400_000 - 1, 'week', calendar));
+});
+
+it.each([
+  ['hour', '2026-10-25T01:59', 0, '2026-10-25T01:00'],
+  ['hour', '2026-10-25T00:59', 1, '2026-10-25T01:00'],
+  ['day', '2026-10-25T12:00', 0, '2026-10-24T22:00'],
+  ['day', '2026-10-25T12:00', 1, '2026-10-25T23:00'],
+  ['week', '2026-10-25T12:00', 0, '2026-10-18T22:00'],
+  ['month', '2026-12-31T23:30', 0, '2026-12-31T23:00'],
+  ['month', '2026-12-31T12:00', 2, '2027-01-31T23:00'],
+] as const)('the %s of %s, %i later, begins by the clocks of its zone', (interval, time, later, start) => {
+  expect(intervalStart(utc(time), interval, BRUSSELS, later)).toBe(utc(start));
 });
 
 it('reads hours over midnight, in the zone', () => {

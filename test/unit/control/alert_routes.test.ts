@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { newState } from '#pipelines/alerts/judge.ts';
 import { alertKey } from '#pipelines/settings/table.ts';
 import { ALERT_EXAMPLES } from '#services/control/alerts/routes.ts';
 import { type Control, controlWithShop } from './harness.ts';
@@ -112,6 +113,17 @@ describe('an alert', () => {
     const channels = ALERT.channels.slice(0, 1);
     for (let at = 0; at < 50; at++) expect(await problemsOf({ ...ALERT, id: `a-${at}`, channels })).toEqual([]);
     expect(await problemsOf({ ...ALERT, id: 'one-more' })).toEqual(['limit_reached undefined']);
+  });
+});
+
+describe('the states of alerts', () => {
+  it('say until when one waits for its first interval, in the zone of the site', async () => {
+    await world.call('PATCH', 'sites/shop', { body: { time_zone: 'Asia/Tokyo' }, ifMatch: '*' });
+    const { body } = await world.call('POST', ALERTS, { body: { ...ALERT, interval: 'day' } });
+    world.alerts.states.set('one', newState('shop', body, 'rule', Date.parse('2027-03-01T12:00Z')));
+    world.alerts.states.set('gone', newState('shop', { id: 'gone' }, 'rule', 0));
+    const { items } = (await world.call('GET', '/v1/admin/sites/shop/alert-states')).body;
+    expect(items).toMatchObject([{ alert_id: 'few-orders', waits_until: Date.parse('2027-03-02T15:00Z') }]);
   });
 });
 

@@ -25,7 +25,7 @@ const USED: AlertItem = {
 };
 
 const STATE: AlertStateItem = {
-  ...{ alert_id: 'few-orders', status: 'firing', since: AT_MS, value: 12, base: 31 },
+  ...{ alert_id: 'few-orders', status: 'firing', since: AT_MS, waits_until: null, value: 12, base: 31 },
   ...{ from: AT_MS - DAY_MS, to: AT_MS, problem: '', looked_at: AT_MS },
 };
 

@@ -5,6 +5,7 @@ import type { DestinationItem } from '#services/control_api/destinations.ts';
 import { type ApiError, type ApiResult, request, sitePath } from '../../api/request.ts';
 import { useList, useMutation } from '../../api/use_answer.ts';
 import { EditForm, RemoveButton, useEditForm, useSave } from '../../editing/editing.tsx';
+import { intervalStart, timeZone } from '../../format.ts';
 import { questionsPath, type SavedQuestion } from '../../questions/saved.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';
@@ -32,6 +33,8 @@ interface AlertDialogProps {
   siteId: string;
   /** Null: a new one. */
   item: AlertItem | null;
+  /** When the first interval is over that it can judge; null: it does not wait for one. */
+  waitsUntil: number | null;
   taken: readonly string[];
   test(id: string): Promise<ApiResult<FiredItem>>;
   onChanged(): void;
@@ -44,7 +47,7 @@ type Edited = AlertItem | typeof NEW_META;
 const isThere = (one: Edited): one is AlertItem => 'id' in one;
 
 export function AlertDialog(props: AlertDialogProps) {
-  const { siteId, item, taken, onChanged, onClose } = props;
+  const { siteId, item, waitsUntil, taken, onChanged, onClose } = props;
   const path = sitePath(siteId, 'alerts', ...(item === null ? [] : [item.id]));
   const form = useEditForm<Edited, AlertDraft>({
     item: item ?? NEW_META,
@@ -66,6 +69,13 @@ export function AlertDialog(props: AlertDialogProps) {
   return (
     <Dialog title={item === null ? 'New alert' : item.name} kind="side" isChanged={form.isChanged} onClose={onClose}>
       <div class="stack">
+        {item?.enabled && waitsUntil !== null && (
+          <p>
+            Waiting for data: only whole intervals count that begin after it was made, changed or resumed. The first (
+            {item.interval ?? 'day'}) ends {intervalStart(waitsUntil, 'hour', timeZone())}, {timeZone()}, and is judged{' '}
+            {item.grace_minutes} minutes later.
+          </p>
+        )}
         <EditForm
           form={form}
           mayChange={mayChange}

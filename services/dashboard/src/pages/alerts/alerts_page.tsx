@@ -4,7 +4,7 @@ import { conditionText, figureText } from '#pipelines/alerts/message.ts';
 import type { AlertItem, AlertStateItem, FiredItem } from '#services/control_api/alerts.ts';
 import { request, sitePath } from '../../api/request.ts';
 import { useGet, useList } from '../../api/use_answer.ts';
-import { dateTime } from '../../format.ts';
+import { dateTime, intervalStart, timeZone } from '../../format.ts';
 import type { PageProps } from '../../page_list.ts';
 import { currentLocation, setQuery } from '../../router.ts';
 import { mayAt } from '../../session.ts';
@@ -41,6 +41,7 @@ export default function AlertsPage({ params }: PageProps) {
     item: one,
     state: states.value?.items.find(({ alert_id }) => alert_id === one.id) ?? null,
   }));
+  const shown = rows.find((row) => row.item === item);
   const [isTested, setTested] = useState(false);
   return (
     <div class="stack">
@@ -77,6 +78,7 @@ export default function AlertsPage({ params }: PageProps) {
           key={chosen}
           siteId={siteId}
           item={item}
+          waitsUntil={shown?.state ? waitsUntil(shown.state) : null}
           taken={items.map(({ id }) => id)}
           onChanged={() => {
             alerts.again();
@@ -94,6 +96,10 @@ export default function AlertsPage({ params }: PageProps) {
   );
 }
 
+/** When what an alert waits for is there; null: it waits for nothing, or that is being judged. */
+const waitsUntil = ({ waits_until: until }: AlertStateItem): number | null =>
+  until !== null && until > Date.now() ? until : null;
+
 const STATES: Readonly<Record<AlertStateItem['status'] | 'problem' | 'unknown', StateLook>> = {
   waiting: { label: 'Waiting for data', badge: 'plain' },
   ok: { label: 'OK', badge: 'good' },
@@ -106,6 +112,10 @@ const STATES: Readonly<Record<AlertStateItem['status'] | 'problem' | 'unknown', 
 function stateOf({ item, state }: Row): StateLook {
   if (!item.enabled) return STATES.paused;
   if (state === null) return STATES.unknown;
+  const until = waitsUntil(state);
+  if (until !== null && state.problem === '') {
+    return { ...STATES.waiting, label: `${STATES.waiting.label} until ${intervalStart(until, 'hour', timeZone())}` };
+  }
   return STATES[state.problem !== '' && state.status !== 'firing' ? 'problem' : state.status];
 }
 
