@@ -129,10 +129,10 @@ test('members come from a file, and all pages of them are exported', async () =>
   ]);
   expect(download.suggestedFilename()).toBe('vips.csv');
   const lines = (await readFile(await download.path(), 'utf8')).trimEnd().split(/\r?\n/);
-  expect(lines.map((line) => line.split(',').slice(0, 2))).toEqual([
-    ['person_id', 'distinct_id'],
-    ['p-ann', 'ann'],
-    ['p-bob', 'bob'],
+  expect(lines).toEqual([
+    '\uFEFFperson_id,distinct_id,email_sha256,events,first_seen (UTC),last_seen (UTC)',
+    'p-ann,ann,,7,2023-11-14 22:13:20,2023-11-14 22:28:20',
+    'p-bob,bob,,7,2023-11-14 22:13:20,2023-11-14 22:28:20',
   ]);
   expect(faults).toEqual([]);
   await context.close();

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks';
-import { csvOf } from '#pipelines/analytics/answer_table.ts';
+import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
 import {
   ADDED_MAX,
@@ -11,12 +11,12 @@ import {
 import { type ApiError, type ApiResult, ask, request, sitePath } from '../../api/request.ts';
 import { useMutation } from '../../api/use_answer.ts';
 import { EditForm, RemoveButton, useEditForm } from '../../editing/editing.tsx';
-import { number } from '../../format.ts';
+import { number, sortableTime, zonedTitle } from '../../format.ts';
 import { AddFilter, ChoiceField, FilterList, SelectionFields } from '../../questions/filter_fields.tsx';
 import { SiteNamesContext, useNames } from '../../questions/site_names.ts';
 import { mayAt } from '../../session.ts';
 import { Button } from '../../ui/button.tsx';
-import { saveFile } from '../../ui/data_table.tsx';
+import { saveCsv, saveFile } from '../../ui/data_table.tsx';
 import { Dialog, toast } from '../../ui/dialog.tsx';
 import { ActionForm, LabelledField, Problem, problemOf, TextField } from '../../ui/form_fields.tsx';
 import { FailureNote } from '../../ui/panel.tsx';
@@ -269,7 +269,8 @@ function Count({ siteId, draft }: { siteId: string; draft: forms.CohortDraft }) 
 }
 
 type Member = Questions['members']['answer']['members'][number];
-const EXPORTED = ['person_id', 'distinct_id', 'email_sha256', 'events', 'first_seen', 'last_seen'] as const;
+const EXPORTED = ['person_id', 'distinct_id', 'email_sha256', 'events'] as const;
+const EXPORTED_TIMES = ['first_seen', 'last_seen'] as const;
 const PAGE = 1_000;
 
 async function allMembers(siteId: string, cohort: string): Promise<ApiResult<Member[]>> {
@@ -287,18 +288,20 @@ async function allMembers(siteId: string, cohort: string): Promise<ApiResult<Mem
   return { ok: true, value: members, version: null };
 }
 
+/** Members for a spreadsheet. */
+const memberTable = (members: readonly Member[]): AnswerTable => ({
+  columns: [...EXPORTED, ...EXPORTED_TIMES.map((name) => zonedTitle(name))],
+  rows: members.map((one) => [
+    ...EXPORTED.map((name) => one[name]),
+    ...EXPORTED_TIMES.map((name) => sortableTime(one[name])),
+  ]),
+});
+
 function Export({ siteId, item }: { siteId: string; item: CohortItem }) {
   const exporting = useMutation();
   const save = (format: 'csv' | 'ndjson', members: readonly Member[]): void => {
-    const rows = members.map((one) => EXPORTED.map((column) => one[column]));
-    const text =
-      format === 'csv'
-        ? csvOf({ columns: [...EXPORTED], rows })
-        : members.map((one) => `${JSON.stringify(one)}\n`).join('');
-    saveFile(
-      new Blob([text], { type: format === 'csv' ? 'text/csv' : 'application/x-ndjson' }),
-      `${item.id}.${format}`,
-    );
+    if (format === 'csv') saveCsv(item.id, memberTable(members));
+    else saveFile(new Blob(members.map((one) => `${JSON.stringify(one)}\n`)), `${item.id}.ndjson`);
   };
   return (
     <section class="stack-small" aria-label="Export">
