@@ -103,14 +103,28 @@ test('a query that cannot be compared in so long a time says so, and lists peopl
   await context.close();
 });
 
-test('a chart is saved as an image with its title, its lines and its zone', async () => {
-  const { page, context, faults } = await dashboard.visit(AT, withBoard('Asia/Tokyo'));
+test('a chart has whole numbers of counts, and is saved as an image with what it is of, its lines and its zone', async () => {
+  const { page, context, faults } = await dashboard.open(withBoard('Asia/Tokyo'));
+  await page.addInitScript(() => {
+    const written: string[] = [];
+    Object.assign(window, { written });
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, ...place): void {
+      written.push(text);
+      fillText.call(this, text, ...place);
+    };
+  });
+  const written = () => page.evaluate(() => (window as unknown as { written: string[] }).written);
+  await page.goto(`${dashboard.url}/dashboard${AT}`);
+  await expect.poll(written).toContain('3');
+  expect(new Set((await written()).filter((text) => /^[\d.]+$/.test(text)))).toEqual(new Set(['0', '1', '2', '3']));
   const saved = page.waitForEvent('download');
   await page.getByRole('button', { name: 'PNG of Trends' }).click();
   const download = await saved;
   expect(download.suggestedFilename()).toBe('trends.png');
   const bytes = await readFile(await download.path());
   expect(bytes.subarray(1, 4).toString()).toBe('PNG');
+  expect(await written()).toContain('page_view, 5 Mar – 5 Mar, Asia/Tokyo');
   const shown = await page.locator('.chart-canvas').boundingBox();
   // Beside the chart there is room for a margin, and above it for the title and a line.
   expect(bytes.readUInt32BE(16)).toBe(Math.round(shown?.width ?? 0) + 24);
@@ -238,6 +252,34 @@ test('on a wall a board stands alone in larger letters and is read anew, and Esc
   await context.close();
 });
 
+test('on a wall paths have the whole width for their names, and labels stand in one line', async () => {
+  const node = (value: string) => ({ value, paths: 10, begins: 0, ends: 3, goes_on: 2 });
+  const name = 'checkout_completed_with_voucher';
+  const paths = { id: 'views', name: 'Views', query: 'paths', question: {}, ...META };
+  const api = withBoard('Asia/Tokyo')
+    .on('GET', '/v1/admin/sites/shop/questions', { items: [paths], next: null })
+    .on('GET', '/v1/query/shop/questions/views', {
+      ...{ paths: 10, edges: [{ place: 0, from: name, to: name, paths: 7 }], as_of: 0 },
+      places: [0, 1].map((place) => ({ place, values: [node(name)], other: null })),
+    });
+  const { page, context, faults } = await dashboard.visit(`${AT}&wall=5`, api);
+  await page.getByText(name).first().waitFor();
+  const cut = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll('.path-node, .path-node span')]
+        .filter((one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight)
+        .map(({ textContent }) => textContent),
+    );
+  await expect.poll(cut).toEqual([]);
+  const [label, select] = await Promise.all([
+    page.getByText('Update every').boundingBox(),
+    page.getByLabel('Update every').boundingBox(),
+  ]);
+  expect(label?.height).toBeLessThan(select?.height ?? 0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('a wall is opened by its address, also on a phone, and left by a button', async () => {
   const { page, context, faults } = await dashboard.visit(`${AT}&wall=5`, withBoard('Asia/Tokyo'));
   const leave = page.getByRole('button', { name: 'Leave full screen' });
@@ -263,6 +305,8 @@ test('an opened question is renamed, duplicated and put on a board, and says whe
     { id: 'week', name: 'Week', questions: ['views'], ...META },
     { id: 'year', name: 'Year', questions: [] as string[], ...META },
   ];
+  const link = { kind: 'board', item_id: 'year', state: 'active' };
+  const links = [link, link, { ...link, state: 'revoked' }, { ...link, item_id: 'week' }];
   const keep = (body: object | null) => {
     const one = { ...META, ...(body as { id: string; name: string; query: string; question: typeof question }) };
     saved.set(one.id, one);
@@ -275,6 +319,10 @@ test('an opened question is renamed, duplicated and put on a board, and says whe
     .on('PUT', /\/questions\/[a-z-]+$/, keep)
     .on('POST', /\/admin\/sites\/shop\/questions$/, keep)
     .on('GET', '/v1/admin/sites/shop/boards', { items: boards, next: null })
+    .on('GET', '/v1/admin/sites/shop/shares', {
+      items: links.map((one, at) => ({ ...one, link_id: String(at) })),
+      next: null,
+    })
     .on('PUT', '/v1/admin/sites/shop/boards/year', (body) => {
       boards[1] = { ...META, ...(body as { id: string; name: string; questions: string[] }) };
       return boards[1];
@@ -303,9 +351,12 @@ test('an opened question is renamed, duplicated and put on a board, and says whe
   await page.getByText('Saved query “Copy of Traffic”', { exact: true }).waitFor();
   expect(saved.get('copy-of-traffic')).toMatchObject({ question: { series: [{ measure: { of: 'persons' } }] } });
   const adding = await manage('Copy of Traffic', 'Add to a board');
+  expect(await adding.getByText('live shared').count()).toBe(0);
   await adding.getByLabel('Board', { exact: true }).selectOption('Year');
+  await adding.getByText('2 live shared links show this board: whoever has one sees what is saved at once.').waitFor();
+  expect(await axeViolations(page)).toEqual([]);
   await adding.getByRole('button', { name: 'Add', exact: true }).click();
-  await page.getByText('Added “Copy of Traffic” to a board').waitFor();
+  await page.getByText('Added “Copy of Traffic” to “Year”').waitFor();
   expect(boards[1]?.questions).toEqual(['copy-of-traffic']);
   await page.getByRole('combobox', { name: 'Series A: measure' }).selectOption('Events');
   await page.getByText('“Copy of Traffic”, changed').waitFor();

@@ -9,6 +9,17 @@ test('paths go through an address, without an anchor that has no text yet', () =
   expect(pathsQuestion({ ...readPaths(null), anchor: { kind: 'through', text: '' } })).toEqual({ steps: 4, top: 6 });
 });
 
+test('values are as wide as there is room for, and no wider than names take', () => {
+  const place = { values: [value('a', 10)], other: null };
+  const answer = { paths: 10, places: [0, 1, 2].map((at) => ({ place: at, ...place })), edges: [] };
+  const widths = (roomPx: number) => [pathLayout(answer, roomPx).nodes[0]?.width, pathLayout(answer, roomPx).width];
+  expect([0, 1_000, 3_000].map(widths)).toEqual([
+    [168, 664],
+    [280, 1_000],
+    [336, 1_168],
+  ]);
+});
+
 test('ways leave and arrive within their values, one below the other', () => {
   const layout = pathLayout({
     paths: 10,

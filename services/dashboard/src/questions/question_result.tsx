@@ -3,12 +3,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AnswerTable } from '#pipelines/analytics/answer_table.ts';
 import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
 import type { Questions } from '#pipelines/analytics/questions.ts';
-import { type ApiError, type ApiResult, ask, askFile, sentenceOf } from '../api/request.ts';
+import type { ShareItem } from '#services/control_api/queries.ts';
+import { type ApiError, type ApiResult, ask, askFile, sentenceOf, sitePath } from '../api/request.ts';
 import { type Asked, useGet, useList, useMutation, useQuery } from '../api/use_answer.ts';
 import { capital, number, type queryCalendar, timeOfDay } from '../format.ts';
 import type { Period } from '../period.ts';
 import { mayAt } from '../session.ts';
-import { Button } from '../ui/button.tsx';
+import { Button, Icon } from '../ui/button.tsx';
 import { type Column, DataTable, linkColumn, saveCsv, saveFile, timeColumn } from '../ui/data_table.tsx';
 import { Dialog, toast } from '../ui/dialog.tsx';
 import { ActionForm, problemOf, SelectField, TextField } from '../ui/form_fields.tsx';
@@ -253,6 +254,7 @@ function SaveDialog({ siteId, query, question, opened, mode, onSaved, onClose }:
   const [made, setMade] = useState<SavedQuestion | null>(mode === 'board' ? opened : null);
   const boards = useList<Board>(boardsPath(siteId));
   const known = useList<SavedQuestion>(questionsPath(siteId));
+  const shares = useList<ShareItem>(sitePath(siteId, 'shares'));
   const items = known.value?.items ?? [];
   const over = how === OVER && opened !== null ? opened : undefined;
   const copied = opened === null ? '' : `Copy of ${opened.name}`;
@@ -260,6 +262,12 @@ function SaveDialog({ siteId, query, question, opened, mode, onSaved, onClose }:
   const isNameTaken = items.some((one) => one.id !== over?.id && one.name === name.trim());
   const there = made ?? over;
   const isOn = ({ questions }: Board): boolean => there !== undefined && questions.includes(there.id);
+  const linksTo = (kind: ShareItem['kind'], ids: readonly (string | undefined)[]): number =>
+    (shares.value?.items ?? []).filter(
+      (one) => one.state === 'active' && one.kind === kind && ids.includes(one.item_id),
+    ).length;
+  const boardsWithIt = (boards.value?.items ?? []).filter(isOn).map(({ id }) => id);
+  const showing = over === undefined ? 0 : linksTo('board', boardsWithIt) + linksTo('question', [over.id]);
   const save = async (): Promise<ApiResult<unknown>> => {
     // Where the site gets another calendar, what was asked by its own has that one too.
     const { time_zone: _zone, week_start: _start, ...ofSite } = question as Partial<ReturnType<typeof queryCalendar>>;
@@ -277,11 +285,15 @@ function SaveDialog({ siteId, query, question, opened, mode, onSaved, onClose }:
     return putOnBoard(siteId, kept.id, board === NEW_BOARD ? { name: boardName.trim() } : { board });
   };
   const done = (): void => {
-    toast(mode === 'board' ? `Added “${made?.name}” to a board` : `Saved “${name.trim()}”`);
+    const to = board === NEW_BOARD ? boardName.trim() : boards.value?.items.find(({ id }) => id === board)?.name;
+    const saved = mode === 'board' ? `Added “${made?.name}”` : `Saved “${name.trim()}”`;
+    const added = mode === 'board' ? ` to “${to}”` : ` and added it to “${to}”`;
+    toast(board === NO_BOARD ? saved : saved + added);
     onSaved();
     onClose();
   };
-  const isReady = known.value !== null && name.trim() !== '' && (board !== NEW_BOARD || boardName.trim() !== '');
+  const isReady =
+    known.value !== null && !shares.waits && name.trim() !== '' && (board !== NEW_BOARD || boardName.trim() !== '');
   return (
     <Dialog title={TITLES[mode]} isChanged={`${typed ?? ''}${boardName}`.trim() !== ''} onClose={onClose}>
       <ActionForm
@@ -293,7 +305,7 @@ function SaveDialog({ siteId, query, question, opened, mode, onSaved, onClose }:
       >
         {(failure) => (
           <>
-            <FailureNote failure={known.failure} again={known.again} />
+            <FailureNote failure={known.failure ?? shares.failure} again={known.failure ? known.again : shares.again} />
             {made === null && opened !== null && mode === 'save' && (
               <SelectField
                 label="Save"
@@ -330,11 +342,27 @@ function SaveDialog({ siteId, query, question, opened, mode, onSaved, onClose }:
                 ]}
               />
             )}
+            <PublicNote links={linksTo('board', [board])} what="this board" />
+            {mode === 'save' && <PublicNote links={showing} what={`“${over?.name}”`} />}
             {board === NEW_BOARD && <TextField label="Board name" value={boardName} onValue={setBoardName} required />}
           </>
         )}
       </ActionForm>
     </Dialog>
+  );
+}
+
+/** Says before something is saved that links make it public. */
+function PublicNote({ links, what }: { links: number; what: string }) {
+  if (links === 0) return null;
+  return (
+    <p class="note note-warn" role="status">
+      <Icon name="warning" />
+      <span>
+        {links === 1 ? '1 live shared link shows' : `${links} live shared links show`} {what}: whoever has one sees what
+        is saved at once.
+      </span>
+    </p>
   );
 }
 

@@ -51,6 +51,7 @@ export function startStubApi(): StubApi {
     .on('GET', '/v1/session', { id: 'ana', name: 'Ana Lopes', kind: 'user', grants: [EVERYTHING] })
     .on('GET', '/v1/session/oidc', { items: [] })
     .on('GET', /\/cohorts$/, { items: [], next: null })
+    .on('GET', /\/shares$/, { items: [], next: null })
     .on('DELETE', '/v1/session', { status: 200, body: {} })
     .on('GET', '/v1/admin/sites', { items: [siteOf('shop', 'Corner shop'), siteOf('blog', 'blog')], next: null });
 }

@@ -51,6 +51,7 @@ export interface PathNode {
   goesOn: number;
   x: number;
   y: number;
+  width: number;
   height: number;
 }
 
@@ -71,14 +72,22 @@ export interface PathLayout {
   height: number;
 }
 
-export const NODE_PX = 168;
-const COLUMN_PX = 248;
+/** How wide a value is: the least, and what is wide enough for names. */
+const NODE_PX = { least: 168, most: 336 };
+const BAND_PX = 80;
 const TALLEST_PX = 200;
 const LEAST_PX = 44;
 const GAP_PX = 12;
 
-/** Places beside each other, their values below each other, as high as there are paths. */
-export function pathLayout({ places, edges }: PathsAnswer): PathLayout {
+/**
+ * Places beside each other, their values below each other, as high as there are paths.
+ *
+ * @param roomPx How wide it may be before it has to be scrolled; where it is more than enough, values are wider.
+ */
+export function pathLayout({ places, edges }: PathsAnswer, roomPx = 0): PathLayout {
+  const columns = Math.max(1, places.length);
+  const fitting = Math.floor((roomPx - (columns - 1) * BAND_PX) / columns);
+  const width = Math.min(Math.max(fitting, NODE_PX.least), NODE_PX.most);
   const most = Math.max(
     1,
     ...places.flatMap(({ values, other }) => [...values, other ?? { paths: 0 }].map((one) => one.paths)),
@@ -89,7 +98,7 @@ export function pathLayout({ places, edges }: PathsAnswer): PathLayout {
     const all = [...values, ...(other === null ? [] : [{ ...other, value: null }])];
     return all.map(({ value, paths, ends, goes_on }) => {
       const height = heightOf(paths);
-      const node = { place, value, paths, ends, goesOn: goes_on, x: column * COLUMN_PX, y, height };
+      const node = { place, value, paths, ends, goesOn: goes_on, x: column * (width + BAND_PX), y, width, height };
       y += height + GAP_PX;
       return node;
     });
@@ -98,7 +107,7 @@ export function pathLayout({ places, edges }: PathsAnswer): PathLayout {
   return {
     nodes,
     links: linksOf(nodes, edges),
-    width: Math.max(0, places.length - 1) * COLUMN_PX + NODE_PX,
+    width: (columns - 1) * (width + BAND_PX) + width,
     height: bottom,
   };
 }
@@ -134,7 +143,7 @@ const keyOf = (place: number, value: string | null): string => JSON.stringify([p
 
 /** The outline of a link as an SVG path: a band that bends from one column to the next. */
 export function bandOf({ from, to, fromY, toY, height }: PathLink): string {
-  const [x1, x2] = [from.x + NODE_PX, to.x];
+  const [x1, x2] = [from.x + from.width, to.x];
   const middle = (x1 + x2) / 2;
   return [
     `M${x1},${fromY}C${middle},${fromY} ${middle},${toY} ${x2},${toY}`,

@@ -9,7 +9,7 @@ import type { AnswerViewProps } from '../../questions/question_result.tsx';
 import { FigureLink } from '../../ui/button.tsx';
 import { type Column, DataTable, numberColumn } from '../../ui/data_table.tsx';
 import { Empty } from '../../ui/panel.tsx';
-import { bandOf, NODE_PX, type PathLayout, type PathLink, type PathNode, pathLayout } from './paths_draft.ts';
+import { bandOf, type PathLayout, type PathLink, type PathNode, pathLayout } from './paths_draft.ts';
 
 interface PathsViewProps extends AnswerViewProps<'paths'> {
   /** Shows the paths that begin with a value. */
@@ -17,7 +17,8 @@ interface PathsViewProps extends AnswerViewProps<'paths'> {
 }
 
 export function PathsView({ query, answer, onFrom, onPart }: PathsViewProps) {
-  const layout = useMemo(() => pathLayout(answer), [answer]);
+  const [roomPx, setRoomPx] = useState(0);
+  const layout = useMemo(() => pathLayout(answer, roomPx), [answer, roomPx]);
   const list =
     onPart &&
     ((place: number, way: (string | null)[]): void =>
@@ -30,7 +31,7 @@ export function PathsView({ query, answer, onFrom, onPart }: PathsViewProps) {
       <p class="muted small">
         {number(answer.paths)} {answer.paths === 1 ? 'path' : 'paths'}
       </p>
-      <PathsChart layout={layout} all={answer.paths} onFrom={onFrom} onWay={list} />
+      <PathsChart layout={layout} all={answer.paths} onFrom={onFrom} onWay={list} onRoom={setRoomPx} />
       <p class="row">
         <ChartActions
           title="Paths"
@@ -63,11 +64,11 @@ const NAME_PX = 20;
 
 function pathsPicture({ nodes, links, width, height }: PathLayout, all: number): Picture {
   const boxes = nodes.flatMap((node): Shape[] => {
-    const { value, x, y, height: tall } = node;
-    const text = { kind: 'text', x: x + 12, width: NODE_PX - 20, height: NAME_PX } as const;
+    const { value, x, y, width: wide, height: tall } = node;
+    const text = { kind: 'text', x: x + 12, width: wide - 20, height: NAME_PX } as const;
     const top = y + tall / 2 - NAME_PX;
     return [
-      { kind: 'box', x, y, width: NODE_PX, height: tall, fill: '--sunken' },
+      { kind: 'box', x, y, width: wide, height: tall, fill: '--sunken' },
       { kind: 'box', x, y, width: 3, height: tall, fill: '--accent' },
       { ...text, y: top, text: shown(value) },
       { ...text, y: top + NAME_PX, text: nodeText(node, all), colour: '--text-soft' },
@@ -92,15 +93,17 @@ interface PathsChartProps {
   all: number;
   onFrom: PathsViewProps['onFrom'];
   onWay: ListWay | undefined;
+  /** Hears how wide it may be. */
+  onRoom(px: number): void;
 }
 
-function PathsChart({ layout, all, onFrom, onWay }: PathsChartProps) {
+function PathsChart({ layout, all, onFrom, onWay, onRoom }: PathsChartProps) {
   const [chosen, setChosen] = useState<ChosenWay | null>(null);
   const may = { list: onWay !== undefined, begin: onFrom !== undefined };
   const chooseOf: ChooseOf = (way) => (hasChoice(way, may) ? setChosen : undefined);
   const height = Math.max(layout.height, chosen === null ? 0 : chosen.y + MENU_HEIGHT_PX);
   return (
-    <ScrollArea label="Path chart">
+    <ScrollArea label="Path chart" onRoom={onRoom}>
       <div class="paths-room" style={{ '--width': `${layout.width}px`, '--height': `${height}px` }}>
         {layout.nodes.map((node) => (
           <PathNodeBox key={`${node.place} ${node.value}`} node={node} all={all} choose={chooseOf([node.value])} />
@@ -150,7 +153,7 @@ function LinkShape({ link, choose }: { link: PathLink; choose: Choose | undefine
   const open = (by: SVGElement): void =>
     choose({
       ...{ place: link.from.place, way: wayOf(link), paths: link.paths, by },
-      ...{ x: (link.from.x + NODE_PX + link.to.x - MENU_PX) / 2, y: (link.fromY + link.toY + link.height) / 2 },
+      ...{ x: (link.from.x + link.from.width + link.to.x - MENU_PX) / 2, y: (link.fromY + link.toY + link.height) / 2 },
     });
   return (
     // biome-ignore lint/a11y/useSemanticElements: a shape cannot be a button in HTML.
@@ -190,16 +193,16 @@ const nodeText = ({ paths, ends, goesOn }: PathNode, all: number): string =>
 
 function PathNodeBox({ node, all, choose }: { node: PathNode; all: number; choose: Choose | undefined }) {
   const { place, value, paths, x, y } = node;
-  const style = { '--x': `${x}px`, '--y': `${y}px`, '--height': `${node.height}px`, '--width': `${NODE_PX}px` };
+  const style = { '--x': `${x}px`, '--y': `${y}px`, '--height': `${node.height}px`, '--width': `${node.width}px` };
   const text = (
     <>
       <span class="cut path-name">{shown(value)}</span>
-      <span class="muted small">{nodeText(node, all)}</span>
+      <span class="muted small cut">{nodeText(node, all)}</span>
     </>
   );
   if (choose === undefined) {
     return (
-      <div class="path-node" style={style}>
+      <div class="path-node" style={style} title={shown(value)}>
         {text}
       </div>
     );
@@ -312,17 +315,21 @@ const hasChoice = (way: ChosenWay['way'], may: { list: boolean; begin: boolean }
 
 interface ScrollAreaProps {
   label: string;
-  /** What it holds may be wider than there is room. */
+  /** Hears how much room there is from side to side. */
+  onRoom(px: number): void;
+  /** What it holds may be wider than that. */
   children: ComponentChildren;
 }
 
 /** A region that scrolls to the side, by keyboard as well, with a shadow at an edge behind which there is more. */
-function ScrollArea({ label, children }: ScrollAreaProps) {
+function ScrollArea({ label, onRoom, children }: ScrollAreaProps) {
   const region = useRef<HTMLElement>(null);
   const [more, setMore] = useState({ before: false, after: false });
   const look = (): void => {
     const seen = region.current;
     if (seen === null) return;
+    const { paddingLeft, paddingRight } = getComputedStyle(seen);
+    onRoom(seen.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight));
     const [before, after] = [seen.scrollLeft > 1, seen.scrollLeft + seen.clientWidth < seen.scrollWidth - 1];
     setMore((known) => (known.before === before && known.after === after ? known : { before, after }));
   };
