@@ -52,7 +52,9 @@ test('from an event lead links to its person, key, dead letter, destinations and
   await page.getByRole('dialog', { name: 'Dead letter warehouse-0-1' }).waitFor();
   await follow(page, 'Person', 'p-7');
   await page.waitForURL('**/sites/shop/people/p-7');
-  await follow(page, 'meta', 'Open destination');
+  await page.goto(`${dashboard.url}/dashboard/sites/shop/events/e-1`);
+  await page.getByRole('heading', { name: 'Meta Conversions API', exact: true }).waitFor();
+  await follow(page, 'Meta', 'Open destination');
   await page.getByRole('dialog', { name: 'Meta' }).waitFor();
   await follow(page, 'Row', 'o-1');
   await page.getByRole('heading', { name: '1 person' }).waitFor();

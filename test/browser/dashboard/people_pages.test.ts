@@ -36,7 +36,7 @@ const erasure = {
 const shop = (): StubApi =>
   withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3)
     .on('POST', /\/timeline$/, {
-      events: [listed('purchase', 42.5), listed('page_view', null)],
+      events: [listed('Order Refunded', 12.5), listed('purchase', 42.5), listed('page_view', null)],
       as_of: AT_MS,
     })
     .on('POST', /\/persons\/find$/, found)
@@ -59,6 +59,9 @@ test('who was seen last is listed, and leads to what they did and bought', async
   await page.keyboard.press('Enter');
   await page.getByText('/cart · Your cart').first().waitFor();
   await page.getByText('Revenue USD').waitFor();
+  expect(await page.locator('.timeline .badge').getByText('€').allTextContents()).toEqual(['-€12.50', '€42.50']);
+  await page.getByRole('heading', { name: 'Saturday, 21 Nov 2026' }).waitFor();
+  expect(await page.locator('.facts').getByText('21 Nov 2026, 12:00:00').count()).toBe(2);
   expect(
     await page
       .locator('.facts')

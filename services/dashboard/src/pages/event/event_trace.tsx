@@ -10,6 +10,8 @@ import { addressOf } from '../../router.ts';
 import { mayAt } from '../../session.ts';
 import { CopyButton, LinkWhere, personAddress, siteAddress } from '../../ui/identifiers.tsx';
 import { Facts, Shown, StateBadge, type StateLook } from '../../ui/panel.tsx';
+import { destinationTitle } from '../destinations/destination_rows.ts';
+import type { Kind } from '../destinations/setting_form.ts';
 
 const HeadingLevel = createContext<'h2' | 'h3'>('h2');
 
@@ -50,6 +52,7 @@ export function EventTraceView({ siteId, eventId, heading = 'h2' }: EventWayProp
 
 function Way({ siteId, trace }: { siteId: string; trace: EventTrace }) {
   const { accepted, duplicates, person, row, rows_stored, destinations, dead_letters } = trace;
+  const kinds = useGet<{ items: Kind[] }>('/v1/admin/destination-kinds');
   return (
     <ol class="way">
       <TraceStep title="Accepted" state={accepted === null ? 'open' : 'good'}>
@@ -89,7 +92,11 @@ function Way({ siteId, trace }: { siteId: string; trace: EventTrace }) {
         {row === null ? <p class="muted">Not stored.</p> : <EventProperties siteId={siteId} row={row} />}
       </TraceStep>
       {destinations.map((destination) => (
-        <TraceStep key={destination.destination} title={destination.destination} state={STATES[destination.state].step}>
+        <TraceStep
+          key={destination.destination}
+          title={destinationTitle(destination.destination, kinds.value?.items ?? [])}
+          state={STATES[destination.state].step}
+        >
           <DestinationSteps siteId={siteId} destination={destination} />
         </TraceStep>
       ))}

@@ -1,10 +1,11 @@
 import type { Listing, RecentEventsQuery } from '#pipelines/analytics/event_lists.ts';
+import { OUR_NAMES } from '#pipelines/analytics/event_names.ts';
 import type { Filter } from '#pipelines/analytics/filters.ts';
 import type { RevenueAnswer } from '#pipelines/analytics/revenue/answer.ts';
 import type { RevenueQuery } from '#pipelines/analytics/revenue/query.ts';
 import type { TopQuery } from '#pipelines/analytics/top.ts';
 import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
-import { queryCalendar } from '../../format.ts';
+import { money, queryCalendar } from '../../format.ts';
 
 const DAY_MS = 86_400_000;
 /** As long as a question may be about. */
@@ -94,6 +95,13 @@ export function pageText(properties: Readonly<Record<string, unknown>>): string 
   const title = text('$title', 'page_title', 'title');
   const path = URL.parse(address)?.pathname ?? address;
   return [path, title].filter((part) => part !== '').join(' · ');
+}
+
+/** The amount of an event as it counts: less than nothing of a refund, however it was sent; empty where it has none. */
+export function amountText({ event, value, currency }: Pick<ListedEvent, 'event' | 'value' | 'currency'>): string {
+  if (value === null) return '';
+  const isRefund = (OUR_NAMES.get(event) ?? event) === 'refund';
+  return money(isRefund ? -Math.abs(value) : value, currency);
 }
 
 /** What somebody paid, each order once, since the first event of theirs that is known. */

@@ -23,7 +23,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { CanonicalName, CopyButton, eventAddress } from '../../ui/identifiers.tsx';
 import { Empty, type Fact, Facts, FailureNote, Panel, Shown, Tabs } from '../../ui/panel.tsx';
 import { Receipt } from './erasures.tsx';
-import { boughtOf, boughtQuestion, deviceName, lifeRange, ofPerson, pageText } from './people.ts';
+import { amountText, boughtOf, boughtQuestion, deviceName, lifeRange, ofPerson, pageText } from './people.ts';
 
 const EVENTS_MAX = 1_000;
 
@@ -163,8 +163,8 @@ function Timeline({ siteId, events }: TimelineProps) {
 }
 
 function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }) {
-  const { event_id, timestamp, value, currency, action_source, distinct_id, properties } = event;
-  const page = pageText(properties);
+  const { event_id, timestamp, action_source, distinct_id, properties } = event;
+  const [page, amount] = [pageText(properties), amountText(event)];
   return (
     <li class="timeline-event">
       <span class="muted timeline-time">{timeOfDay(timestamp)}</span>
@@ -174,7 +174,7 @@ function TimelineEvent({ siteId, event }: { siteId: string; event: ListedEvent }
             {event.event}
           </a>
           <CanonicalName event={event.event} />
-          {value !== null && <span class="badge">{money(value, currency)}</span>}
+          {amount !== '' && <span class="badge">{amount}</span>}
           <span class="muted small">{action_source}</span>
           <span class="muted small cut">{distinct_id}</span>
         </span>
