@@ -10,7 +10,7 @@ import { RATES } from './reference/revenue.ts';
 import { makeUnevenWorld, makeWorld } from './reference/worlds.ts';
 import { WORLD_EVENTS, type WorldSeed } from './worlds_config.ts';
 
-const GENERATORS = { even: makeWorld, uneven: makeUnevenWorld };
+export const GENERATORS = { even: makeWorld, uneven: makeUnevenWorld };
 
 /** Makes generated worlds for the tests of one file, their rows left unmerged, so that some stand there twice. */
 export function useFilledWorld(): (from: WorldSeed) => Promise<{ world: QueryWorld; ledger: Ledger }> {

@@ -6,6 +6,7 @@ import { useFilledWorld } from './filled_world.ts';
 import { useQueryWorld } from './query_world.ts';
 import { anyPaths } from './reference/any_paths.ts';
 import { pathsByHand } from './reference/paths.ts';
+import { CERTAIN } from './reference/questions.ts';
 import { untilItsEnd } from './reference/selecting.ts';
 import { QUESTIONS, SEEDS } from './worlds_config.ts';
 
@@ -23,8 +24,10 @@ test.for(SEEDS)(
   { timeout: TIMEOUT_MS },
   async (from) => {
     const { world, ledger } = await filled(from);
-    for (let number = 0; number < QUESTIONS; number++) {
-      const query = anyPaths(randomFor(`paths ${from.kind} ${from.seed} ${number}`));
+    const drawn = Array.from({ length: QUESTIONS }, (_, at) =>
+      anyPaths(randomFor(`paths ${from.kind} ${from.seed} ${at}`)),
+    );
+    for (const query of [...CERTAIN.paths, ...drawn]) {
       const { edges, ...answer } = await world.ask<PathsAnswer>('paths', query);
       const { edges: expected, ...other } = pathsByHand(untilItsEnd(query), ledger);
       expect(answer, JSON.stringify(query)).toEqual(other);

@@ -2,22 +2,28 @@ import { expect, test } from 'vitest';
 import type { FunnelAnswer } from '#pipelines/analytics/funnels/query.ts';
 import type { PathsAnswer, PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { ActorsAnswer, ActorsQuery } from '#pipelines/analytics/people/query.ts';
+import type { Questions } from '#pipelines/analytics/questions.ts';
 import type { RetentionAnswer } from '#pipelines/analytics/retention.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import { type Random, randomFor } from '#services/local/demo/world/random.ts';
 import { useFilledWorld } from './filled_world.ts';
 import type { QueryWorld } from './query_world.ts';
 import { type Listed, listedByHand, sorted } from './reference/actors.ts';
 import { anyPaths } from './reference/any_paths.ts';
 import { funnelParts, pathsParts, retentionParts, trendsParts } from './reference/chart_parts.ts';
+import { COHORTS } from './reference/cohorts.ts';
 import { waysByHand } from './reference/paths.ts';
 import { anyFunnel, anyRetention } from './reference/questions.ts';
-import type { Ledger } from './reference/reference_ledger.ts';
-import { untilItsEnd } from './reference/selecting.ts';
+import { byPerson, type Ledger } from './reference/reference_ledger.ts';
+import { isInCohort, untilItsEnd } from './reference/selecting.ts';
 import { anyTrends } from './reference/trend_questions.ts';
+import { FROM, TO } from './reference/worlds.ts';
 import { CHART_QUESTIONS, SEEDS, type WorldSeed } from './worlds_config.ts';
 
 const TIMEOUT_MS = 1_200_000;
+
+type Members = Questions['members']['answer'];
 
 /** All pages of a list, put together. */
 async function listed(world: QueryWorld, of: ActorsQuery['of'], limit: number) {
@@ -46,7 +52,7 @@ export function chartListsSuite(of: WorldSeed['kind']): void {
   const filled = useFilledWorld();
   const seeds = SEEDS.filter(({ kind }) => kind === of);
   test.for(seeds)(
-    'in world $kind $seed everybody who is counted in a chart is listed',
+    'in world $kind $seed everybody who is counted in a chart, or is in a cohort, is listed',
     { timeout: TIMEOUT_MS },
     async (from) => {
       const { world, ledger } = await filled(from);
@@ -64,8 +70,35 @@ export function chartListsSuite(of: WorldSeed['kind']): void {
           expect(actors, JSON.stringify(of)).toEqual(listedByHand(ofKnown(of), ledger));
         }
       }
+      for (const { id } of COHORTS) await expectMembers(world, id, ledger);
     },
   );
+}
+
+/** How many are in a cohort, and who; then who of them did anything in the time of the worlds. */
+async function expectMembers(world: QueryWorld, cohort: string, ledger: Ledger): Promise<void> {
+  const inIt = [...byPerson(ledger)].filter(([person, life]) => isInCohort(cohort, { person, life }));
+  const sizes = await world.ask('cohorts', { of: [{ cohort }] });
+  expect(sizes, cohort).toEqual({
+    cohorts: [{ persons: inIt.length, listed: cohort === 'listed' ? inIt.length : null }],
+  });
+  const members: Members['members'] = [];
+  let after: string | null = null;
+  do {
+    const page: Members = await world.ask('members', { cohort, ...(after === null ? {} : { after }) });
+    members.push(...page.members);
+    after = page.next;
+  } while (after !== null);
+  const said = members.map(({ distinct_id: _id, person_id, ...seen }) => [person_id, seen]);
+  const done = inIt.map(([person, life]) => [
+    person,
+    { email_sha256: '', events: life.length, first_seen: life[0]?.at, last_seen: life.at(-1)?.at },
+  ]);
+  expect([members.length, Object.fromEntries(said)], cohort).toEqual([inIt.length, Object.fromEntries(done)]);
+  const trends: TrendsQuery = { from: FROM, to: TO, interval: 'month', series: [{}], breakdown: { field: { cohort } } };
+  const of: ActorsQuery['of'] = { trends, series: 1, parts: ['in'] };
+  const { actors } = await listed(world, of, 1_000);
+  expect(actors, JSON.stringify(of)).toEqual(listedByHand(ofKnown(of), ledger));
 }
 
 /** The same of the paths. */

@@ -1,3 +1,3 @@
 import { answersSuite } from './world_answers.ts';
 
-answersSuite('even', ['visits']);
+answersSuite('even', ['visits', 'revenue']);

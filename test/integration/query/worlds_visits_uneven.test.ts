@@ -1,3 +1,3 @@
 import { answersSuite } from './world_answers.ts';
 
-answersSuite('uneven', ['visits']);
+answersSuite('uneven', ['visits', 'revenue']);

@@ -8,7 +8,10 @@ export const CONDITIONS: readonly [Condition, ...Condition[]] = [
   { field: { column: 'country' }, is: 'not_equal', to: [COUNTRIES[2]] },
   { field: { column: 'action_source' }, is: 'equal', to: ['website'] },
   { field: { column: 'device_type' }, is: 'not_equal', to: ['mobile'] },
-  { field: { column: 'geo_country' }, is: 'equal', to: [COUNTRIES[2]] },
+  { field: { column: 'geo_country' }, is: 'equal', to: ['US'] },
+  { field: { column: 'geo_region' }, is: 'not_equal', to: ['Bayern'] },
+  { field: { column: 'geo_city' }, is: 'equal', to: ['Paris', 'Berlin'] },
+  { field: { column: 'browser' }, is: 'not_set' },
   { field: { property: ['size'] }, is: 'at_most', to: 6 },
   { field: { property: ['size'] }, is: 'above', to: 2 },
   { field: { property: ['size'] }, is: 'equal', to: [3, 4, 5, 'nine'] },
@@ -48,6 +51,8 @@ export const CONDITIONS: readonly [Condition, ...Condition[]] = [
   { field: { person: { column: 'value' }, seen: 'first' }, is: 'at_least', to: 150 },
   { field: { person: { column: 'value' }, seen: 'last' }, is: 'not_set' },
   { field: { person: { column: 'event' }, seen: 'first' }, is: 'equal', to: ['page_view', 'scroll'] },
+  { field: { person: { column: 'geo_city' }, seen: 'last' }, is: 'starting_with', to: 'M' },
+  { field: { visit: 'geo_region' }, is: 'set' },
   { field: { visit: 'channel' }, is: 'equal', to: ['Direct', 'Email'] },
   { field: { visit: 'source' }, is: 'set' },
   { field: { visit: 'landing_page' }, is: 'not_containing', to: 'mug' },
@@ -58,6 +63,7 @@ export const CONDITIONS: readonly [Condition, ...Condition[]] = [
   { field: { cohort: 'quiet' }, is: 'in' },
   { field: { cohort: 'mixed' }, is: 'not_in' },
   { field: { cohort: 'deep' }, is: 'in' },
+  { field: { cohort: 'near' }, is: 'not_in' },
 ];
 
 /** A condition, or now and then a group of some, in which there may be others. */

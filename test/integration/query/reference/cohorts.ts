@@ -38,6 +38,16 @@ export const COHORTS: readonly CohortDefinition[] = [
       { did: { filters: [{ field: { cohort: 'buyers' }, is: 'in' }] }, times: 3, until: '2026-10-10' },
     ],
   },
+  {
+    id: 'near',
+    name: 'Of a place, and by a refund',
+    match: 'any',
+    conditions: [
+      { field: { person: { column: 'geo_city' }, seen: 'last' }, is: 'equal', to: ['Paris'] },
+      { field: { person: { visit: 'geo_region' }, seen: 'first' }, is: 'equal', to: ['Bayern'] },
+      { did: { events: ['refund'], filters: [{ field: { column: 'browser' }, is: 'set' }] }, last_days: 55 },
+    ],
+  },
 ];
 
 /** Whether a person is in the list, by the last digit of their id. */

@@ -2,13 +2,17 @@ import type { Field, Filter } from '#pipelines/analytics/filters.ts';
 import type { CorrelationQuery } from '#pipelines/analytics/funnels/correlation.ts';
 import type { FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import type { LifecycleQuery } from '#pipelines/analytics/lifecycle.ts';
+import type { PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { Selection } from '#pipelines/analytics/question.ts';
 import type { RetentionQuery } from '#pipelines/analytics/retention.ts';
+import type { RevenueQuery } from '#pipelines/analytics/revenue/query.ts';
 import type { StickinessQuery } from '#pipelines/analytics/stickiness.ts';
 import type { TopQuery } from '#pipelines/analytics/top.ts';
+import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { VisitsQuery } from '#pipelines/analytics/visits/question.ts';
 import type { Random } from '#services/local/demo/world/random.ts';
 import { anyFilter } from './any_filter.ts';
+import { COHORTS } from './cohorts.ts';
 import { FROM, NAMES, TO } from './worlds.ts';
 
 const HOUR_MS = 3_600_000;
@@ -18,6 +22,7 @@ export const FIELDS: readonly [Field, ...Field[]] = [
   { column: 'country' },
   { column: 'action_source' },
   { column: 'device_type' },
+  { column: 'geo_region' },
   { property: ['utm', 'campaign'] },
   { property: ['plan'] },
   { property: ['size'] },
@@ -27,9 +32,11 @@ export const FIELDS: readonly [Field, ...Field[]] = [
   { visit: 'channel' },
   { visit: 'landing_page' },
   { visit: 'device_type' },
+  { visit: 'geo_city' },
   { person: { visit: 'source' }, seen: 'first' },
   { person: { property: ['utm', 'campaign'] }, seen: 'last' },
   { cohort: 'buyers' },
+  { cohort: 'near' },
   { person: { visit: 'exit_page' }, seen: 'last' },
 ];
 
@@ -159,7 +166,7 @@ export function anyTop(random: Random): TopQuery {
 
 const VISIT_VALUES = [
   ...(['channel', 'source', 'medium', 'campaign', 'referrer', 'landing_page'] as const),
-  ...(['exit_page', 'device_type', 'geo_country'] as const),
+  ...(['exit_page', 'device_type', 'browser', 'geo_country', 'geo_region', 'geo_city'] as const),
 ] as const;
 
 /** A question of visits. */
@@ -175,3 +182,45 @@ export function anyVisits(random: Random): VisitsQuery {
     filters: maybe(random, 0.3, () => filters(random)),
   }) as VisitsQuery;
 }
+
+/** Each cohort among those who are, or are not, in another; and each place and device of those of whom the last is known. */
+const CUTS: readonly { field: Field; filters: Filter[] }[] = [
+  ...COHORTS.map(({ id: cohort }, at) => ({
+    field: { cohort },
+    filters: [{ field: { cohort: COHORTS.at(at - 1)?.id ?? '' }, is: at % 2 === 0 ? 'in' : 'not_in' } as const],
+  })),
+  ...(['geo_country', 'geo_region', 'geo_city', 'browser', 'device_type'] as const).map((column) => ({
+    field: { column },
+    filters: [{ field: { person: { column }, seen: 'last' }, is: 'set' } as const],
+  })),
+];
+
+const cuts = <Query>(make: (cut: (typeof CUTS)[number]) => Omit<Query, 'from' | 'to'>): Query[] =>
+  CUTS.map((cut) => ({ from: FROM, to: TO, ...make(cut) }) as Query);
+
+/** What every world is asked, whatever is drawn. */
+export const CERTAIN = {
+  funnel: cuts<FunnelQuery>(({ field, filters }) => ({
+    ...{ steps: [{ events: ['page_view'] }, { events: ['purchase', 'refund'] }], window_ms: 3 * DAY_MS, filters },
+    breakdown: { field, at: 'first_step' },
+  })),
+  trends: cuts<TrendsQuery>(({ field, filters }) => ({
+    ...{ interval: 'month', series: [{}, { events: ['refund'], measure: { of: 'persons' } }], filters },
+    breakdown: { field },
+  })),
+  retention: cuts<RetentionQuery>(({ filters }) => ({
+    interval: 'week',
+    start: {},
+    back: { events: ['refund'] },
+    filters,
+  })),
+  top: cuts<TopQuery>(({ field, filters }) => ({ field, by: 'persons', filters })),
+  paths: cuts<PathsQuery>(({ field, filters }) => ({ ...('column' in field && { by: field }), filters, steps: 2 })),
+  revenue: cuts<RevenueQuery>(({ field, filters }) => ({
+    interval: 'month',
+    filters,
+    breakdown: { field },
+    currency: 'EUR',
+  })),
+  visits: VISIT_VALUES.map((visit): VisitsQuery => ({ from: FROM, to: TO, breakdown: { visit } })),
+};

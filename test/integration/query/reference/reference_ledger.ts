@@ -22,6 +22,8 @@ export interface Deed {
   campaign: string | null;
   plan: 'free' | 'paid';
   size: number;
+  /** Where its address is, and by what it came, as far as is known. */
+  entry: Record<'geo_country' | 'geo_region' | 'geo_city' | 'browser' | 'device_type', string>;
   /** May be negative. */
   margin: number | null;
   street: string;

@@ -8,18 +8,23 @@ import {
 } from '#pipelines/analytics/filters.ts';
 import { queriedSince, withPersonsOf } from '#pipelines/analytics/query_rewrites.ts';
 import type { Selection } from '#pipelines/analytics/question.ts';
+import { NOW_MS } from '#test/unit/control/harness.ts';
 import { dayOf } from './calendar.ts';
 import { COHORTS, isListed } from './cohorts.ts';
 import { type Deed, inOrder, type Ledger } from './reference_ledger.ts';
 import { ownVisitText, type Visit, visitsByHand, visitText } from './visit_cuts.ts';
-import { deviceOf } from './worlds.ts';
+
+const DAY_MS = 86_400_000;
 
 const COLUMNS: Record<string, (deed: Deed) => string> = {
   event: ({ name }) => name,
   action_source: ({ source }) => source,
   country: ({ country }) => country,
-  geo_country: ({ country }) => country,
-  device_type: deviceOf,
+  geo_country: ({ entry }) => entry.geo_country,
+  geo_region: ({ entry }) => entry.geo_region,
+  geo_city: ({ entry }) => entry.geo_city,
+  browser: ({ entry }) => entry.browser,
+  device_type: ({ entry }) => entry.device_type,
   value: ({ value }) => (value === null ? '' : String(value)),
 };
 const PROPERTIES: Record<string, (deed: Deed) => string> = {
@@ -80,20 +85,36 @@ function textOfPerson({ person, seen, among }: PersonField, deed: Deed): string 
   return (seen === 'first' ? found[0] : found.at(-1)) ?? '';
 }
 
+/** Who is in which cohort, by their events: each is asked about for each of these. */
+const answered = new WeakMap<readonly Deed[], Map<string, boolean>>();
+
 /** By all that the person did, whatever time is asked about. */
-function isInCohort(id: string, { person, life }: Pick<Deed, 'person' | 'life'>): boolean {
+export function isInCohort(id: string, one: Pick<Deed, 'person' | 'life'>): boolean {
+  const known = answered.get(one.life) ?? new Map<string, boolean>();
+  answered.set(one.life, known);
+  const isIn = known.get(id) ?? judged(id, one);
+  known.set(id, isIn);
+  return isIn;
+}
+
+function judged(id: string, { person, life }: Pick<Deed, 'person' | 'life'>): boolean {
   const { conditions, match = 'all' } = COHORTS.find((one) => one.id === id) ?? {};
   if (conditions === undefined) return isListed(person);
   const [any] = life;
   const isSo = conditions.map((one) => {
     if (!('did' in one)) return any !== undefined && passes(one, any);
-    const { did, is = 'at_least', times = 1, since = '1970-01-01', until = '2099-12-31' } = one;
-    const on = (deed: Deed): string => new Date(deed.at).toISOString().slice(0, 10);
-    const { length } = life.filter((deed) => on(deed) >= since && on(deed) <= until && isSelected(did, deed));
+    const { did, is = 'at_least', times = 1, last_days: days } = one;
+    const { since = '1970-01-01', until = '2099-12-31' } = days === undefined ? one : lastDays(days);
+    const { length } = life
+      .filter(({ at }) => day(at) >= since && day(at) <= until)
+      .filter((deed) => isSelected(did, deed));
     return is === 'exactly' ? length === times : is === 'at_most' ? length <= times : length >= times;
   });
   return match === 'all' ? !isSo.includes(false) : isSo.includes(true);
 }
+
+const day = (at: number): string => new Date(at).toISOString().slice(0, 10);
+const lastDays = (days: number) => ({ since: day(NOW_MS - (days - 1) * DAY_MS), until: day(NOW_MS) });
 
 function passes(filter: Filter, deed: Deed): boolean {
   if ('all' in filter) return filter.all.every((one) => passes(one, deed));

@@ -55,9 +55,9 @@ export function visitText(value: string, { deeds }: Visit): string {
   if (value === 'landing_page') return first(({ page }) => page);
   if (value === 'exit_page') return deeds.findLast(({ page }) => page !== '')?.page ?? '';
   // Devices and places are those of the first event that tells any of them.
-  const entry = deeds.find((deed) => entryOf(deed).some((text) => text !== ''));
-  if (value === 'device_type') return entry === undefined ? '' : (entryOf(entry)[0] ?? '');
-  if (value === 'geo_country') return entry === undefined ? '' : (entryOf(entry)[1] ?? '');
+  const known = deeds.map(({ entry }): Record<string, string> => entry);
+  const entry = known.find((one) => Object.values(one).some((text) => text !== ''));
+  if (known.some((one) => value in one)) return entry?.[value] ?? '';
   const arrival = (deeds.find((deed) => campaignOf(deed) !== null) ?? deeds[0])?.arrival ?? null;
   if (value === 'channel') return arrival?.channel ?? 'Direct';
   if (arrival === null) return '';
@@ -66,8 +66,6 @@ export function visitText(value: string, { deeds }: Visit): string {
     ''
   );
 }
-
-const entryOf = (deed: Deed): string[] => [['desktop', 'mobile', ''][deed.size % 3] ?? '', deed.country];
 
 /** What an event alone says of a visit's value. */
 export function ownVisitText(value: string, deed: Deed): string {

@@ -119,8 +119,7 @@ function rowOf(
   const { arrival } = deed;
   return {
     ...row,
-    geo_country: deed.country,
-    device_type: deviceOf(deed),
+    ...deed.entry,
     visit_key: visitKeyOf(deed.visit),
     arrival:
       arrival === null
@@ -222,8 +221,23 @@ const moneyProperties = ({ refundId, tax, shipping, isRenewal }: Deed): object =
   ...(isRenewal ? { is_renewal: true } : {}),
 });
 
-/** The device of an event, which says nothing else of it; of some none is known. */
-export const deviceOf = ({ size }: Pick<Deed, 'size'>): string => ['desktop', 'mobile', ''][size % 3] ?? '';
+/** Towns of one name in two countries; of some a part is known, or nothing. */
+const PLACES: readonly [country: string, region: string, city: string][] = [
+  ['DE', 'Bayern', 'München'],
+  ['DE', 'Bayern', ''],
+  ['DE', 'Berlin', 'Berlin'],
+  ['FR', 'Île-de-France', 'Paris'],
+  ['US', 'Texas', 'Paris'],
+  ['US', '', ''],
+  ['', '', ''],
+];
+
+function entryOf(id: string): Deed['entry'] {
+  const random = randomFor(`entry ${id}`);
+  const [geo_country, geo_region, geo_city] = random.pick(PLACES);
+  const browser = random.pick(['Firefox', 'Chrome', '']);
+  return { geo_country, geo_region, geo_city, browser, device_type: random.pick(['desktop', 'mobile', '']) };
+}
 
 /** What happened, but for its place among the rest. */
 type Drawn = Omit<Deed, 'life' | 'arrivedAt' | 'index' | VisitPart>;
@@ -307,6 +321,7 @@ function evenDeed(random: Random, person: string, id: string, at: number): Drawn
     campaign: random.chance(0.3) ? random.pick(CAMPAIGNS) : null,
     plan: random.chance(0.7) ? 'free' : 'paid',
     size: random.whole(1, 9),
+    entry: entryOf(id),
     margin: random.chance(0.8) ? random.whole(-5_000, 5_000) / 100 : null,
     street: random.pick(STREETS),
     since: random.pick(SINCE as [string, ...string[]]),
@@ -435,6 +450,7 @@ function unevenDeed(random: Random, { id, plan, country }: UnevenPerson, number:
     campaign: random.chance(0.05) ? 'spring' : null,
     plan,
     size: random.pick([1, 1, 1, 9]),
+    entry: entryOf(`${id}#${number}`),
     margin: random.chance(0.3) ? random.whole(-8, 8) / 4 : null,
     street: random.pick(['', '', 'Alte Straße 1', 'x'.repeat(300)]),
     since: random.pick(['', '2026-09-10T12:00:00+02:00', '2024-02-29', 'soon']),

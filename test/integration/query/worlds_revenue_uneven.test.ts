@@ -1,3 +1,0 @@
-import { answersSuite } from './world_answers.ts';
-
-answersSuite('uneven', ['revenue']);
