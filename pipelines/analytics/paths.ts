@@ -263,11 +263,11 @@ ARRAY JOIN arrayPushFront(given, ${NO_DIGEST}) AS source, arrayPushBack(given, $
  */
 function rankedSql(values: string, end: 'source' | 'target', texts: string, { top }: PathsPlan): string {
   // A value without a text is one that few persons have.
-  const ranked = `SELECT *, ${end} != 0 AND empty(text) AS few, if(${end} = 0, 0, row_number() OVER (PARTITION BY place, ${end} = 0 ORDER BY few, total DESC, text)) AS rank
-FROM (SELECT counted.*, texts.text AS text FROM (${values}) AS counted LEFT JOIN (${texts}) AS texts ON counted.${end} = texts.digest)`;
-  return `SELECT *, toUInt32(if(few, ${top} + 1, least(rank, ${top} + 1))) AS ${end}_slot, if(rank <= ${top}, text, '') AS ${end}_given,
-  max(rank) OVER (PARTITION BY place) AS ${end}_texts
-FROM (${ranked})`;
+  return `SELECT counted.*, ${end} != 0 AND empty(text) AS few,
+  if(${end} = 0, 0, row_number() OVER (PARTITION BY place, ${end} = 0 ORDER BY few, total DESC, text)) AS rank,
+  toUInt32(if(few, ${top} + 1, least(rank, ${top} + 1))) AS ${end}_slot, if(rank <= ${top}, text, '') AS ${end}_given,
+  countIf(${end} != 0) OVER (PARTITION BY place) AS ${end}_texts
+FROM (${values}) AS counted LEFT JOIN (${texts}) AS texts ON counted.${end} = texts.digest`;
 }
 
 const kindOf = (slot: string, { top }: PathsPlan): string =>

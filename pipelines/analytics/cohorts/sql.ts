@@ -52,7 +52,7 @@ function countedSql(
   const binder = outer.inside();
   const flags = dids.map(({ did, from, to }) => {
     const span = `timestamp >= ${binder.time(from)} AND timestamp < ${binder.time(to)}`;
-    return `(${span} AND ${selects(did, binder)})`;
+    return binder.name(`(${span} AND ${selects(did, binder)})`);
   });
   const rows = firstRowsSql(
     {

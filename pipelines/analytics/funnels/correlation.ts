@@ -183,7 +183,7 @@ ORDER BY isAll DESC, actors DESC, text LIMIT ${plan.candidatesMax} BY isAll`;
 
 /** `reached` and the digest of the only value that an attempt `having` it began with. */
 function valuesSql(siteId: string, funnel: FunnelPlan, binder: Binder): string {
-  return `SELECT reached, [value] AS having FROM (${attemptsSql(siteId, funnel, binder)})`;
+  return `SELECT reached, [value] AS having FROM (${attemptsSql(siteId, funnel, binder, {})})`;
 }
 
 /**
@@ -193,12 +193,9 @@ function valuesSql(siteId: string, funnel: FunnelPlan, binder: Binder): string {
 function eventsSql(siteId: string, funnel: FunnelPlan, binder: Binder): string {
   const last = funnel.steps.length;
   const starts = `[${funnel.steps.map((_, index) => `start${index + 1}`).join(', ')}]`;
-  const attempts = attemptsSql(siteId, funnel, binder, [
-    'digests',
-    'stamp',
-    `${starts}[arrayLastIndex(x -> x, reached)] AS began`,
-    `if(reached[${last}], end${last}, began + ${spanOf(funnel, binder)}) AS until`,
-  ]);
+  const began = `${starts}[arrayLastIndex(x -> x, reached)] AS began`;
+  const until = `if(reached[${last}], end${last}, began + ${spanOf(funnel, binder)}) AS until`;
+  const attempts = attemptsSql(siteId, funnel, binder, { more: ['digests', 'stamp', began, until] });
   const names = binder.bind([...new Set(funnel.steps.flatMap(({ events = [] }) => events))], 'Array(String)');
   return `SELECT reached, arrayDistinct(arrayFilter((x, s) -> s > began AND s < until AND NOT has(arrayMap(name -> ${digestOfText('name')}, ${names}), x), digests, stamp)) AS having
 FROM (${attempts})`;

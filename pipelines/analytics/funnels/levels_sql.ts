@@ -40,10 +40,10 @@ export function inOrder(plan: FunnelPlan, span: string): Levels {
       `${beginOf(plan, step, `found${step}[place${step}]`)} AS start${step}`,
       ...(isPlaced(plan, step) ? [`toUInt32(bitAnd(found${step}[place${step}], ${PLACE})) AS at${step}`] : []),
     ]),
-    ofWays: steps.flatMap((step) => [
-      `${previousOf(plan, step)} AS previous${step}`,
-      ...(plan.breakdown?.at === 'step' && !isPlaced(plan, step) ? [`toUInt32(0) AS at${step}`] : []),
-    ]),
+    ofWays: steps.flatMap((step) =>
+      plan.breakdown?.at === 'step' && !isPlaced(plan, step) ? [`toUInt32(0) AS at${step}`] : [],
+    ),
+    ofTimes: steps.map((step) => `${previousOf(plan, step)} AS previous${step}`),
     dropped: droppedBy(plan, span),
   };
 }
@@ -201,6 +201,7 @@ export function anyOrder(plan: FunnelPlan, span: string): Levels {
       `[${steps.map((other) => `last${other}[place${step}]`).join(', ')}] AS fills${step}`,
     ]),
     ofWays: steps.flatMap((step) => wayColumns(plan, step, inWindow(`end${step}`, 'x'))),
+    ofTimes: steps.map((step) => `way${step}[${Math.min(step, 2)}] AS previous${step}`),
     dropped: dropping(plan, span, () => ({
       begun: moved(`arrayMap((${lasts}) -> greatest(${lasts}), ${lasts})`),
       reached: `arrayFill(x -> x > 0, arrayMap((f, s) -> (f = ${steps.length}) * s, filled, stamp))`,
@@ -215,7 +216,6 @@ function wayColumns({ breakdown }: FunnelPlan, step: number, isInWindow: string)
   return [
     `arrayReverseSort(arrayFilter(x -> ${isInWindow}, fills${step})) AS way${step}`,
     `way${step}[${step}] AS start${step}`,
-    `way${step}[${Math.min(step, 2)}] AS previous${step}`,
     ...(of === null ? [] : [`toUInt32(${at}) AS at${step}`]),
   ];
 }
@@ -241,10 +241,12 @@ export interface Levels {
   /** `place<n>`: the position of the event with which it first reached a step, 0 for never; `end<n>`: that event's stamp. */
   ofPlaces: string[];
   /**
-   * Of all ways to that event the one that began last: `start<n>`, the stamp of its beginning, `previous<n>`, the latest one
-   * of the step before, and for a breakdown at a step `at<n>`, the latest position of that step's event, 0 for none.
+   * Of all ways to that event the one that began last: `start<n>`, the stamp of its beginning, and for a breakdown at a step
+   * `at<n>`, the latest position of that step's event, 0 for none.
    */
   ofWays: string[];
+  /** `previous<n>`: the stamp of its latest event of the step before. */
+  ofTimes: string[];
   /** Beside the events: whether an excluded one drops the actor; null where none can. */
   dropped: string | null;
 }

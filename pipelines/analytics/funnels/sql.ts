@@ -22,7 +22,7 @@ import {
 export function funnelStatement(siteId: string, plan: FunnelPlan, minPersons = 1): Statement {
   const { breakdown, trend } = plan;
   const binder = createBinder();
-  const attempts = attemptsSql(siteId, plan, binder);
+  const attempts = attemptsSql(siteId, plan, binder, { isTimed: true });
   if (breakdown === null && trend === null) {
     return binder.statement(
       `SELECT 'all' AS kind, 0 AS texts, '' AS text, 0 AS bucket, ${figuresSql()}\nFROM (${attempts}) HAVING count() > 0`,
@@ -64,7 +64,8 @@ function kindSql({ breakdown, trend }: FunnelPlan): string {
 }
 
 /**
- * The attempt of each actor that reached the most steps: `reached` and `took` have an element for each step.
+ * The attempt of each actor that reached the most steps: `reached`, and where it `isTimed` `took` and `between`, have an element
+ * for each step.
  * A column over events is one of a SELECT of its own, as an alias is worked out anew wherever it is named.
  *
  * @param more Other columns, over the same: `place1`.. are where in `packed`, if that is kept, the steps were reached.
@@ -73,31 +74,49 @@ export function attemptsSql(
   siteId: string,
   plan: FunnelPlan,
   binder: Binder,
-  more: readonly string[] = [],
-  kept: readonly 'packed'[] = [],
+  {
+    isTimed = false,
+    more = [],
+    kept = [],
+  }: { isTimed?: boolean; more?: readonly string[]; kept?: readonly 'packed'[] },
 ): string {
   const actors = actorsSql(siteId, plan, binder, kept);
-  const { overEvents, ofPlaces, ofWays, dropped } = levelColumns(plan, binder);
+  const { overEvents, ofPlaces, ofWays, ofTimes, dropped } = levelColumns(plan, binder);
+  const times = isTimed ? [...ofTimes, ...timeColumns(plan)] : [];
   const events = overEvents.reduce((from, columns) => `SELECT *, ${columns.join(',\n  ')}\nFROM (${from})`, actors);
-  return `SELECT ${[...kept, ...ofWays, ...attemptColumns(plan, binder), ...more].join(',\n  ')}
+  return `SELECT ${[...kept, ...ofWays, ...attemptColumns(plan, binder), ...times, ...more].join(',\n  ')}
 FROM (SELECT *, ${ofPlaces.join(',\n  ')}
 FROM (${events})${dropped === null ? '' : ` WHERE NOT ${dropped}`}) WHERE reached[1]`;
 }
 
-function attemptColumns({ steps, breakdown, trend }: FunnelPlan, binder: Binder): string[] {
-  const each = (name: string): string => `[${steps.map((_, index) => `${name}${index + 1}`).join(', ')}]`;
+/** An array of what the columns have that are named so and by the steps. */
+type Each = (name: string) => string;
+const eachOf =
+  ({ steps }: FunnelPlan): Each =>
+  (name) =>
+    `[${steps.map((_, index) => `${name}${index + 1}`).join(', ')}]`;
+
+function attemptColumns(plan: FunnelPlan, binder: Binder): string[] {
+  const { breakdown, trend } = plan;
+  const each = eachOf(plan);
   const starts = each('start');
-  const ends = each('end');
   const began = `fromUnixTimestamp64Milli(toInt64(${timeOf(`${starts}[${LAST}]`)}), 'UTC')`;
-  const times = (later: string, sooner: string): string =>
-    `arrayMap((later, sooner) -> ${timeOf('later')} - ${timeOf('sooner')}, ${later}, ${sooner})`;
   return [
     `arrayMap(x -> x > 0, ${starts}) AS reached`,
-    `${times(ends, starts)} AS took`,
-    `${times(ends, each('previous'))} AS between`,
-    `if(reached[${steps.length}], took[${steps.length}], ${NEVER}) AS whole`,
     ...(breakdown === null ? [] : [`${valueAt(breakdown.at, each)} AS value`]),
     ...(trend === null ? [] : [`${startOf(trend.interval, began, trend.calendar, binder)} AS bucket`]),
+  ];
+}
+
+function timeColumns(plan: FunnelPlan): string[] {
+  const each = eachOf(plan);
+  const since = (sooner: string): string =>
+    `arrayMap((later, sooner) -> ${timeOf('later')} - ${timeOf('sooner')}, ${each('end')}, ${each(sooner)})`;
+  const last = plan.steps.length;
+  return [
+    `${since('start')} AS took`,
+    `${since('previous')} AS between`,
+    `if(reached[${last}], took[${last}], ${NEVER}) AS whole`,
   ];
 }
 
@@ -110,7 +129,7 @@ const timeOf = (stamp: string): string => `bitShiftRight(${stamp}, ${PLACE_BITS}
  * The digest of the text at the beginning of the attempt that reached the last step, at its event of a step (none where it has
  * none), or of the first or last text until its end.
  */
-function valueAt(at: NonNullable<FunnelPlan['breakdown']>['at'], each: (name: string) => string): string {
+function valueAt(at: NonNullable<FunnelPlan['breakdown']>['at'], each: Each): string {
   if (at === 'first_step') return `digests[bitAnd(${each('start')}[${LAST}], ${2 ** PLACE_BITS - 1})]`;
   if (at === 'step') return `digests[${each('at')}[${LAST}]]`;
   const find = at === 'first_touch' ? 'arrayFirst' : 'arrayLast';

@@ -99,9 +99,9 @@ function funnelActorsSql(siteId: string, part: Part<'funnel'>, binder: Binder): 
     ...(plan.breakdown === null ? [] : ['value']),
     ...(plan.trend === null ? [] : ['bucket']),
   ];
-  const places = [...new Set([1, last])].map((reached) => `place${reached}`);
+  const more = [...new Set([1, last])].map((reached) => `place${reached}`);
   const attempts = `SELECT ${columns.join(', ')}
-FROM (${attemptsSql(siteId, plan, binder, places, ['packed'])})`;
+FROM (${attemptsSql(siteId, plan, binder, { more, kept: ['packed'] })})`;
   const wanted = [
     'isListed',
     ...(intervalFrom === null ? [] : [`bucket = ${binder.bind(intervalFrom, 'Int64')}`]),

@@ -61,10 +61,7 @@ export const LAST_BLOCK = "toInt64(splitByChar('_', _part)[3])";
 export const PLACE = "concat(toString(shardNum()), '/', _partition_id)";
 
 /** By place the block below which all was checked; 0 where none was. */
-const CHECKED = `(SELECT CAST(groupArray((place, checked_below)), 'Map(String, Int64)') FROM repeat_checks FINAL)`;
-
-/** Whether a row is in a part that has rows which nobody has looked for elsewhere. ClickHouse leaves out the other parts. */
-const IS_UNCHECKED = `${LAST_BLOCK} >= ${CHECKED}[${PLACE}]`;
+const CHECKED = "SELECT CAST(groupArray((place, checked_below)), 'Map(String, Int64)') FROM repeat_checks FINAL";
 
 /** A row by where it lies: parts are those of one moment for a whole query (select_rows.ts). */
 const ROW = 'shardNum(), _part, _part_offset';
@@ -81,8 +78,10 @@ const ORDER = 'timestamp, received_at, raw_index';
  * @param range Conditions for the rows that the statement reads, that of the sites among them: by what copies have in common.
  */
 export function countsOnce(ofSites: string, range: string, binder: Binder): string {
+  // Whether a row is in a part that has rows which nobody has looked for elsewhere. ClickHouse leaves out the other parts.
+  const isUnchecked = `${LAST_BLOCK} >= ${binder.scalar(CHECKED)}[${PLACE}]`;
   const found = `SELECT event_hash FROM event_rows WHERE ${range}
-  AND event_hash GLOBAL IN (SELECT event_hash FROM event_rows WHERE ${range} AND ${IS_UNCHECKED}) GROUP BY event_hash HAVING count() > 1`;
+  AND event_hash GLOBAL IN (SELECT event_hash FROM event_rows WHERE ${range} AND ${isUnchecked}) GROUP BY event_hash HAVING count() > 1`;
   const further = `SELECT arrayJoin(arraySlice(arraySort(groupArray((${ORDER}, ${ROW}))), 2)) AS row FROM event_rows WHERE ${range}
   AND event_hash GLOBAL IN (SELECT event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, event_id`;
   const rows = binder.scalar(`SELECT groupArray((row.4, row.5, row.6)) FROM (${further})`);

@@ -160,25 +160,22 @@ function holdsOfPerson({ person, seen, among }: PersonField, condition: ValueCon
   ];
   const until = among.before === null ? '' : ` AND timestamp < ${binder.time(among.before)}`;
   const select = `SELECT site_id, actor, timestamp, ${said.join(', ')} FROM event_rows WHERE site_id = ${site}${until}`;
-  const rows = inside.withNames(select);
+  const rows = `(${binder.shared(inside.withNames(select))})`;
   const isSo = holds({ text: 'said', number: hasNumber ? 'number' : 'toFloat64OrNull(said)' }, condition, binder);
   const isSoOfNone = holds(ofText("''"), condition, binder);
   const pick = seen === 'first' ? 'argMin' : 'argMax';
-  const others = (from: string, conditions = ''): string =>
-    `SELECT actor FROM ${from} WHERE ${conditions}said != '' GROUP BY actor HAVING ${pick}(${isSo}, place) != ${isSoOfNone}`;
-  let persons = others(`(${rows})`);
+  const found = (conditions: string): string =>
+    `FROM (SELECT actor FROM ${rows} WHERE ${conditions}said != '' GROUP BY actor HAVING ${pick}(${isSo}, place) != ${isSoOfNone})`;
+  let persons = `SELECT groupArray(actor) ${found('')}`;
   if (seen === 'last' && among.since > 0) {
     const since = binder.time(among.since);
-    const late = `SELECT actor, if(max(said != ''), argMaxIf(${isSo}, place, said != '') != ${isSoOfNone}, 2) AS tells
-  FROM told WHERE timestamp >= ${since} GROUP BY actor HAVING tells`;
-    const telling = (tells: 1 | 2): string =>
-      `(SELECT arrayJoin((SELECT groupArray((actor, tells)) FROM late)) AS person) WHERE person.2 = ${tells}`;
+    const late = binder.scalar(`SELECT groupArrayIf(actor, tells = 1), groupArrayIf(actor, tells = 2) FROM (
+  SELECT actor, if(max(said != ''), argMaxIf(${isSo}, place, said != '') != ${isSoOfNone}, 2) AS tells FROM ${rows} WHERE timestamp >= ${since} GROUP BY actor)`);
     // By the sort key's first column too, so that no earlier row is read where nobody is left.
-    const untold = `(site_id, actor) GLOBAL IN (SELECT ${site}, person.1 FROM ${telling(2)})`;
-    persons = `WITH told AS (${rows}), late AS (${late})
-  SELECT person.1 AS actor FROM ${telling(1)} UNION ALL ${others('told', `timestamp < ${since} AND ${untold} AND `)}`;
+    const untold = `(site_id, actor) GLOBAL IN (SELECT ${site}, arrayJoin(${late}.2))`;
+    persons = `SELECT arrayConcat(${late}.1, groupArray(actor)) ${found(`timestamp < ${since} AND ${untold} AND `)}`;
   }
-  return `actor GLOBAL IN (SELECT arrayJoin((SELECT groupArray(actor) FROM (${binder.shared(persons)})))) != ${isSoOfNone}`;
+  return `actor GLOBAL IN (SELECT arrayJoin(${binder.scalar(persons)})) != ${isSoOfNone}`;
 }
 
 /** The condition of a selection; `true` if it selects every event. */

@@ -81,6 +81,11 @@ export function createBinder(): Binder {
   const numbers = { v: new Map<string, string>(), w: new Map<string, string>() };
   const joins = new Map<string, string>();
   const scalars = new Map<string, string>();
+  const scalar: Binder['scalar'] = (select) => {
+    const name = scalars.get(select) ?? `scalar${scalars.size}`;
+    scalars.set(select, name);
+    return name;
+  };
   const binderOf = (letter: keyof typeof numbers): Binder => {
     const known = numbers[letter];
     const named = new Map<string, string>();
@@ -94,11 +99,10 @@ export function createBinder(): Binder {
         return name;
       },
       joined(kind, select, columns, on) {
-        const known = [...joins].find(([, join]) => join.includes(`(${select})`))?.[0];
-        const name = known ?? `joined${joins.size}`;
+        const rows = scalar(`SELECT groupArray((${columns.join(', ')})) FROM (${select})`);
+        const name = `of_${rows}`;
         const named = columns.map((column, index) => `row.${index + 1} AS ${column}`).join(', ');
-        const rows = `SELECT arrayJoin((SELECT groupArray((${columns.join(', ')})) FROM (${select}))) AS row`;
-        joins.set(name, `${kind} (SELECT ${named} FROM (${rows})) AS ${name} ON ${on(name)}`);
+        joins.set(name, `${kind} (SELECT ${named} FROM (SELECT arrayJoin(${rows}) AS row)) AS ${name} ON ${on(name)}`);
         return name;
       },
       withNames: (select) => withJoins(withNames(select, named), joins),
@@ -106,11 +110,7 @@ export function createBinder(): Binder {
         shared.add(select);
         return select;
       },
-      scalar(select) {
-        const name = scalars.get(select) ?? `scalar${scalars.size}`;
-        scalars.set(select, name);
-        return name;
-      },
+      scalar,
       inside: () => binderOf('w'),
       statement: (sql) => ({ sql: withShared(sql, shared, scalars), parameters }),
     };

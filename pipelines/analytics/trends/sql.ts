@@ -49,7 +49,8 @@ export function trendsStatement(siteId: string, plan: TrendsPlan, minPersons = 1
   const calendars = plan.filled
     ? spans.flatMap((span, period) => (span === undefined ? [] : startsSql(plan, period, span, binder)))
     : [];
-  return binder.statement(`SELECT * FROM (${[counted, ...calendars].join('\nUNION ALL ')})\n${SPILLED}`);
+  const rows = calendars.length === 0 ? counted : `SELECT * FROM (${[counted, ...calendars].join('\nUNION ALL ')})`;
+  return binder.statement(`${rows}\n${SPILLED}`);
 }
 
 const hasQuantiles = ({ series }: TrendsPlan): boolean => series.some(({ measure }) => measure in QUANTILES);
@@ -68,33 +69,44 @@ GROUP BY GROUPING SETS ((period, series), (period, series, bucket))`;
 function byValueSql(plan: TrendsPlan, events: string, minPersons: number): string {
   const given = textNames(plan);
   const most = (plan.breakdown?.limit ?? 0) * plan.series.length;
+  const slotted = givesAll(plan)
+    ? `SELECT *, found AS slot FROM (${events})`
+    : `WITH events AS (${events})
+    SELECT *, ${slotOf(ofSeries(plan), greatestSql(plan, 'events', minPersons), most)} AS slot FROM events`;
   return `SELECT period, series, ${KIND} AS kind, if(slot = 0, emptyArrayString(), [${given.map((name) => `any(${name})`).join(', ')}]) AS parts,
   grouping(slot) = 0 AND slot = 0 AS rest, uniqExactMerge(restValues) AS texts, bucket, ${figuresSql(plan)}
 FROM (SELECT period, series, slot, bucket, ${given.map((name) => `any(${name}) AS ${name}`).join(', ')}, uniqExactStateIf(found, slot = 0) AS restValues,
     ${statesSql(plan)}
-  FROM (WITH events AS (${events})
-    SELECT *, ${slotOf(ofSeries(plan), `SELECT of FROM (${greatestSql(plan, 'events', minPersons)})`, most)} AS slot FROM events)
+  FROM (${slotted})
   GROUP BY period, series, slot, bucket)
 GROUP BY GROUPING SETS ((period, series), (period, series, bucket), (period, series, slot), (period, series, slot, bucket))`;
 }
 
+/**
+ * Whether every value is given one by one, so that none are the greatest: of cohorts, as somebody is in one or not. With a time
+ * before, or for formulas, a value that the time or the first series does not have is one of the rest.
+ */
+const givesAll = ({ breakdown, compares }: TrendsPlan): boolean =>
+  breakdown !== null &&
+  !compares &&
+  breakdown.rankedBy === 'each' &&
+  breakdown.fields.every((field) => 'cohort' in field) &&
+  2 ** breakdown.fields.length <= breakdown.limit;
+
 /** What is looked for among the greatest values: those of each series are its own, or all have those of the first. */
-const ofSeries = ({ breakdown }: TrendsPlan): string =>
-  breakdown?.rankedBy === 'first' ? 'found' : 'cityHash64(series, found)';
+const ofSeries = ({ breakdown }: TrendsPlan, found = 'found'): string =>
+  breakdown?.rankedBy === 'first' ? found : `cityHash64(series, ${found})`;
 
 /** Whether an event of a series is of a value that is not given one by one; over what seriesEventsSql selects. */
 export function isRestSql(siteId: string, plan: TrendsPlan, binder: Binder): string {
   const asked = seriesEventsSql(siteId, plan, [querySpan(plan, binder)], binder);
-  return `${ofSeries(plan)} NOT IN (SELECT of FROM (${greatestSql(plan, `(${asked})`)}))`;
+  return `${ofSeries(plan)} NOT IN (${greatestSql(plan, `(${asked})`)})`;
 }
 
 const KIND = `multiIf(grouping(slot) = 0 AND grouping(bucket) = 0, 'value_interval', grouping(slot) = 0, 'value',
   grouping(bucket) = 0, 'interval', 'all')`;
 
-/**
- * The values that are given one by one, of what `events` names or selects in parentheses: `of`, by which ofSeries finds
- * them, and `parts`, their texts.
- */
+/** The values that are given one by one, as ofSeries has them, of what `events` names or selects in parentheses. */
 function greatestSql(plan: TrendsPlan, events: string, minPersons = 1): string {
   const { limit = 0, rankedBy = 'each', fields = [] } = plan.breakdown ?? {};
   const ranked = rankedBy === 'first' ? plan.series.slice(0, 1) : plan.series;
@@ -104,8 +116,7 @@ function greatestSql(plan: TrendsPlan, events: string, minPersons = 1): string {
   const having = isCut ? ` HAVING uniqExact(person) >= ${minPersons} OR arrayAll(part -> empty(part), parts)` : '';
   const groups = `SELECT series, found, [${texts.join(', ')}] AS parts, ifNull(multiIf(${ranks.join(', ')}, 0), -inf) AS amountRanked
   FROM ${events} WHERE NOT period AND series <= ${ranked.length} GROUP BY series, found${having}`;
-  return `SELECT greatest.3 AS found, ${ofSeries(plan)} AS of, greatest.2 AS parts
-FROM (SELECT series, arrayJoin(groupArraySorted(${limit})((-amountRanked, parts, found))) AS greatest FROM (${groups}) GROUP BY series)`;
+  return `SELECT arrayJoin(arrayMap(one -> ${ofSeries(plan, 'one.3')}, groupArraySorted(${limit})((-amountRanked, parts, found)))) FROM (${groups}) GROUP BY series`;
 }
 
 /**
