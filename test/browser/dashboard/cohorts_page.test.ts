@@ -104,7 +104,7 @@ test('members come from a file, and all pages of them are exported', async () =>
   const file = Buffer.from('\uFEFFemail,note\r\n"ann@shop.example",x\r\n\r\nbob@shop.example;y\r\n');
   await dialog.getByLabel('From a file').setInputFiles({ name: 'vips.csv', mimeType: 'text/csv', buffer: file });
   await dialog.getByRole('button', { name: 'Add members' }).click();
-  await page.getByText('2 added, the list has 1,236; 1 were not valid').waitFor();
+  await page.getByText('2 added, the list has 1,236; 1 not valid').waitFor();
   await dialog.getByText('Line 4: neither an e-mail address nor a SHA-256').waitFor();
   expect(sent).toEqual([{ method: 'POST', members: [{ email: 'ann@shop.example' }, { email: 'bob@shop.example' }] }]);
   sent.length = 0;

@@ -370,7 +370,7 @@ function Members({ path, onListed }: { path: string; onListed(): void }) {
       const replaced = await request<object>('PUT', path, { body: { replacement: total.replacement } });
       if (!replaced.ok) return replaced;
     }
-    const others = total.refused === 0 ? '' : `; ${number(total.refused)} were not valid`;
+    const others = total.refused === 0 ? '' : `; ${number(total.refused)} not valid`;
     return said(`${number(total.taken)} added, the list has ${number(total.listed)}${others}`);
   };
   const remove = async (): Promise<ApiResult<string>> => {
