@@ -50,8 +50,18 @@ test('whoever gives a wrong password is told so, and nothing else', async () => 
   await page.context().close();
 });
 
-const FIGURES = ['Overview', 'Rejected events', 'Funnels', 'Trends', 'Retention', 'Paths', 'Boards'];
-const OF_SITE = ['Event definitions', 'Surveys and forms', 'Site settings', 'Account'];
+const FIGURES = [
+  'Overview',
+  'Rejected events',
+  'Funnels',
+  'Trends',
+  'Retention',
+  'Paths',
+  'Cohorts',
+  'Boards',
+  'Alerts',
+];
+const OF_SITE = ['Event definitions', 'Surveys and forms', 'Site settings', 'Account', 'IP Geolocation by DB-IP'];
 const DELIVER = ['Destinations', 'Dead letters', 'Replays', 'Keys'];
 
 interface RoleLimits {
