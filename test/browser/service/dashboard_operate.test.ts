@@ -81,7 +81,7 @@ test('a destination is added, broken, seen, healed and replayed by clicks', { ti
   await dialog.getByText('The platform rejects the credentials.').waitFor();
   const waiting = await sendPurchases(3);
   await dialog.getByRole('tab', { name: 'Health' }).click();
-  await reloadedUntil(page, '3 events, sent once the settings are right');
+  await reloadedUntil(page, '3 events are waiting, to be sent after that automatically.');
   await dialog.getByText('Nothing is sent until its settings are changed.').waitFor();
   expect(counted(waiting)).toEqual([0, 0, 0]);
 
