@@ -220,7 +220,7 @@ function membersOf(
   const id = typed.distinct_id ?? typed.external_id;
   if (id !== undefined && isNobodysId(id)) return 'placeholder';
   const subject = Object.keys(typed).length === 1 ? readSubject(typed, site) : null;
-  if (subject === null) return 'unreadable';
+  if (subject === null) return Object.values(typed).some(isNobodysId) ? 'placeholder' : 'unreadable';
   if (subject.persons.some((person) => isErasedPerson(site.site_id, person))) return 'erased';
   const [person] = subject.persons;
   if (typed.distinct_id === undefined && typed.person_id === undefined) {

@@ -115,7 +115,8 @@ describe('cohorts', () => {
         members: [
           ...[{ distinct_id: 'ann' }, { distinct_id: 'ann' }, { email: 'x' }, {}],
           // Of many, who are nobody.
-          ...[{ external_id: 'undefined' }, { distinct_id: 'null' }],
+          ...[{ external_id: 'undefined' }, { distinct_id: 'null' }, { email: 'Nobody@shop.example' }],
+          ...[{ phone: '+49 30 00000000' }, { email: 'noah@shop.example' }],
         ],
       },
     });
@@ -123,9 +124,9 @@ describe('cohorts', () => {
       { at: 2, code: 'unreadable' },
       { at: 3, code: 'unreadable' },
       { at: 4, code: 'placeholder' },
-      { at: 5, code: 'placeholder' },
+      ...[5, 6, 7].map((at) => ({ at, code: 'placeholder' })),
     ];
-    expect(some.body).toEqual({ taken: 2, refused: 4, refusals, listed: 1, replacement: null });
+    expect(some.body).toEqual({ taken: 3, refused: 6, refusals, listed: 2, replacement: null });
     const audit = await world.call('GET', 'audit?setting_key=cohort/shop/vips');
     expect(JSON.stringify(audit.body)).not.toContain('ann');
   });

@@ -160,7 +160,7 @@ export const refusalText = (code: MemberRefusal, kind: MemberKind): string =>
     ? MEMBER_FAULTS[kind]
     : code === 'erased'
       ? 'a person who was erased'
-      : 'a placeholder, as null';
+      : 'a placeholder, as null or nobody@…';
 
 const FAULTS_SHOWN = 20;
 
