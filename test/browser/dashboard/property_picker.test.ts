@@ -127,12 +127,28 @@ test('the way back undoes the last change of each kind of question', async () =>
   }
 });
 
+test('the fields of a question are as high as the one beside them that has a hint', async () => {
+  const api = withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3);
+  const { page, context, faults } = await dashboard.visit('/sites/shop/funnels', api);
+  await page.getByRole('combobox', { name: 'Break down by' }).fill('plan');
+  await page.keyboard.press('Enter');
+  const heightOf = async (label: string) => (await page.getByLabel(label, { exact: true }).boundingBox())?.height;
+  await page.getByLabel('Attribution').waitFor();
+  expect(await heightOf('Step order')).toBe(await heightOf('Attribution'));
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 test('the way back undoes the changes of a question, one after the other', async () => {
   const api = withLive(withTraffic(startStubApi()), Date.now() - 9_000, 3);
   const { page, context, faults } = await dashboard.visit('/sites/shop/trends', api);
   const field = page.getByRole('combobox', { name: /: event$/ }).first();
   await field.click();
   await page.getByRole('option', { name: 'purchase', exact: true }).click();
+  await field.click();
+  await page.getByRole('option', { name: 'page_view', exact: true }).click();
+  await page.goBack();
+  await expect.poll(() => field.inputValue(), { message: 'a choice of the same list' }).toBe('purchase');
   const measure = page.getByRole('combobox', { name: 'Series A: measure' });
   await measure.focus();
   await measure.selectOption('People');

@@ -44,7 +44,10 @@ export async function saveChart(
   const chart = host.querySelector('canvas');
   if (chart === null) return;
   const { width: pixels, clientWidth: width, clientHeight: height } = chart;
-  const heads = series.map((line, at) => ({ text: `— ${line.name}`, colour: colourOf(series, at) }));
+  const heads = series.map((line, at) => ({
+    text: `${line.isBefore === true ? '- -' : '—'} ${line.name}`,
+    colour: colourOf(series, at),
+  }));
   await save({ host, title, heads, width, height, scale: pixels / width, name }, (context) =>
     context.drawImage(chart, 0, 0, width, height),
   );

@@ -17,10 +17,10 @@ export function queryFromAddress(): unknown {
 
 let changedBy: Element | null = null;
 
-/** Puts a question into the address, so that the way back undoes it; what is typed in one field is one step. */
+/** Puts a question into the address, so that the way back undoes it; what is typed in one field is one step, each choice of a list another. */
 export function setQueryInAddress(question: object): void {
   const by = document.activeElement;
-  const goesOn = by !== null && by === changedBy && by.matches('input');
+  const goesOn = by !== null && by === changedBy && by.matches('input:not([role=combobox])');
   changedBy = by;
   setQuery({ [PARAMETER]: JSON.stringify(question) }, goesOn ? 'replace' : 'push');
 }
