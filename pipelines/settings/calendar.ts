@@ -61,11 +61,12 @@ export function wallMs(timeMs: number, timeZone: string): number {
 /** By how much clocks in a zone are ahead of UTC at a moment. */
 export const offsetAt = (ms: number, timeZone: string): number => wallMs(ms, timeZone) - Math.floor(ms / 1000) * 1000;
 
-/** When clocks in a zone show what those in UTC show at a moment. */
+/** When clocks in a zone show what those in UTC show at a moment; what they leave out, as midnight in Chile, by the time before. */
 export function momentIn(timeZone: string, shown: number): number {
   const nearly = shown - offsetAt(shown, timeZone);
   // Clocks may have been changed between the two.
-  return shown - offsetAt(nearly, timeZone);
+  const moment = shown - offsetAt(nearly, timeZone);
+  return Math.max(moment, shown - offsetAt(moment, timeZone));
 }
 
 const HOUR_MS = 3_600_000;

@@ -40,6 +40,19 @@ it.each([
   expect(intervalStart(utc(time), interval, BRUSSELS, later)).toBe(utc(start));
 });
 
+it.each([
+  ['America/Santiago', '2027-09-05', '2027-09-05T04:00'],
+  ['America/Havana', '2027-03-14', '2027-03-14T05:00'],
+  ['Africa/Cairo', '2027-04-30', '2027-04-29T22:00'],
+] as const)(
+  'in %s, where clocks are set forward at midnight, %s begins with its first hour',
+  (timeZone, day, start) => {
+    const calendar = { timeZone, weekStart: 'monday' } as const;
+    expect(intervalStart(utc(`${day}T18:00`), 'day', calendar)).toBe(utc(start));
+    expect(intervalStart(utc(start) - 1, 'day', calendar, 1)).toBe(utc(start));
+  },
+);
+
 it('reads hours over midnight, in the zone', () => {
   const night = { from: '22:00', to: '07:00' };
   const within = (text: string) => isWithin(utc(text), night, 'Europe/Brussels');
