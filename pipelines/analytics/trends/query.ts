@@ -247,11 +247,19 @@ const LONGER_MS = 2 * HOUR_MS;
 
 /** Whether a time has events in common with the one that it is compared with: they cannot be told apart. */
 function overlaps(query: TrendsQuery): boolean {
-  const { compare, from, to } = query;
+  const { from, to } = query;
   const earlier = earlierOf(query);
   if (earlier === null) return false;
-  const apartMs = compare === 'year' ? YEAR_WEEKS * 7 * DAY_MS : earlier.count * INTERVAL_MS_MIN[earlier.unit];
+  const apartMs = earlier.unit === 'month' ? yearMs(to) : earlier.count * INTERVAL_MS_MIN[earlier.unit];
   return to - from > apartMs + LONGER_MS;
+}
+
+/** How long the twelve months before a time are, by days: noon in UTC of 29 February is of that day nearly everywhere. */
+function yearMs(to: number): number {
+  const lastYear = new Date(to).getUTCFullYear();
+  const leapDays = [lastYear - 1, lastYear].map((year) => Date.UTC(year, 1, 29, 12));
+  const isLonger = leapDays.some((ms) => new Date(ms).getUTCDate() === 29 && ms >= to - 365 * DAY_MS && ms < to);
+  return (isLonger ? 366 : 365) * DAY_MS;
 }
 
 function compareProblems(query: TrendsQuery): Problem[] {

@@ -13,3 +13,18 @@ test('a compared time that overlaps is refused with how many days earlier it may
     },
   ]);
 });
+
+test.for([
+  ['a year', '2026-01-01', '2027-01-01', 0],
+  ['a year with 29 February', '2028-01-01', '2029-01-01', 0],
+  ['a year that ends with 29 February', '2027-03-01', '2028-03-01', 0],
+  ['a year and a day', '2026-01-01', '2027-01-02', 1],
+  ['a year and 29 February', '2028-02-29', '2029-03-01', 1],
+  ['a year with 29 February and a day', '2028-01-01', '2029-01-02', 1],
+] as const)('%s and the year before: overlaps are refused', ([, from, to, refused]) => {
+  const years = { from: Date.parse(from), to: Date.parse(to), series: [{}], compare: 'year' as const };
+  for (const interval of ['day', 'month'] as const) {
+    expect(trendsProblems({ ...years, interval }).map(({ field }) => field)).toEqual(Array(refused).fill('compare'));
+  }
+  expect(trendsProblems({ ...years, interval: 'week' })).toHaveLength(1);
+});
