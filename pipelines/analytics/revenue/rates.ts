@@ -30,10 +30,13 @@ function createRepeats(): (rate: Pick<Rate, 'day' | 'currency'>) => boolean {
   return ({ day, currency }) => seen.size === seen.add(`${day} ${currency}`).size;
 }
 
-/** What of rates no schema can say: days that there are not, the base itself, which is 1, and two for one day. */
+/** More are not read by anybody: of a file against another base there may be one for each rate. */
+const PROBLEMS_MAX = 20;
+
+/** What of rates no schema can say: days that there are not, the base itself, which is 1, and two for one day; the first of it. */
 export function rateProblems(base: string, rates: readonly Rate[]): Problem[] {
   const isAgain = createRepeats();
-  return rates.flatMap(({ day, currency, rate }, index) => [
+  const problems = rates.flatMap(({ day, currency, rate }, index) => [
     ...(isDay(day) ? [] : [problem('field_malformed', `rates[${index}].day`, 'is no day between 1970 and 2139')]),
     ...(isRate(rate)
       ? []
@@ -41,6 +44,7 @@ export function rateProblems(base: string, rates: readonly Rate[]): Problem[] {
     ...(isAgain({ day, currency }) ? [problem('repeated', `rates[${index}]`, 'an earlier one is of its day')] : []),
     ...(currency === base ? [problem('field_malformed', `rates[${index}].currency`, 'is the base')] : []),
   ]);
+  return problems.slice(0, PROBLEMS_MAX);
 }
 
 /** A file that cannot be read, with the number of its line. */

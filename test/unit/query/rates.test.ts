@@ -47,3 +47,12 @@ test('no rate is of a day that there is not, of the base, or so great or small t
     'rates[4]',
   ]);
 });
+
+test('of a file against another base no more problems are told than anybody reads', () => {
+  const rates = Array.from({ length: 9_000 }, (_, at) => ({
+    day: new Date(at * 86_400_000).toISOString().slice(0, 10),
+    currency: 'USD',
+    rate: 1.08,
+  }));
+  expect(rateProblems('USD', rates)).toHaveLength(20);
+});
