@@ -30,19 +30,21 @@ function createRepeats(): (rate: Pick<Rate, 'day' | 'currency'>) => boolean {
   return ({ day, currency }) => seen.size === seen.add(`${day} ${currency}`).size;
 }
 
-/** More are not read by anybody: of a file against another base there may be one for each rate. */
+/** More are not read by anybody. */
 const PROBLEMS_MAX = 20;
 
 /** What of rates no schema can say: days that there are not, the base itself, which is 1, and two for one day; the first of it. */
 export function rateProblems(base: string, rates: readonly Rate[]): Problem[] {
   const isAgain = createRepeats();
+  // A file against another base has a column of this one: it is told once.
+  const ofBase = rates.findIndex(({ currency }) => currency === base);
   const problems = rates.flatMap(({ day, currency, rate }, index) => [
     ...(isDay(day) ? [] : [problem('field_malformed', `rates[${index}].day`, 'is no day between 1970 and 2139')]),
     ...(isRate(rate)
       ? []
       : [problem('field_malformed', `rates[${index}].rate`, `is not from ${RATE_MIN} to ${RATE_MAX}`)]),
     ...(isAgain({ day, currency }) ? [problem('repeated', `rates[${index}]`, 'an earlier one is of its day')] : []),
-    ...(currency === base ? [problem('field_malformed', `rates[${index}].currency`, 'is the base')] : []),
+    ...(index === ofBase ? [problem('field_malformed', `rates[${index}].currency`, 'is the base')] : []),
   ]);
   return problems.slice(0, PROBLEMS_MAX);
 }

@@ -23,7 +23,6 @@ import {
   siteIdOf,
   zoneChoices,
 } from '#services/dashboard/src/pages/site/site_form.ts';
-import { problemOf } from '#services/dashboard/src/ui/form_fields.tsx';
 
 // The router reads it as soon as it is imported.
 vi.hoisted(() => vi.stubGlobal('location', new URL('http://localhost/dashboard/')));
@@ -226,14 +225,4 @@ test('a question of a survey is called by its text and its choices by their labe
     choices: new Map([['price', 'Prices']]),
   });
   expect(questionWords(survey, 'gone')).toEqual({ text: 'gone', choices: new Map() });
-});
-
-test('what a refusal says of many rows in the same words is said once', () => {
-  const problems = [0, 1].map((at) => ({
-    code: 'field_malformed',
-    field: `rates[${at}].currency`,
-    message: 'is the base',
-  }));
-  const failure = { status: 400, code: 'settings_invalid', message: '', problems };
-  expect(problemOf(failure, 'rates')).toBe('is the base');
 });

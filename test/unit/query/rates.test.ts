@@ -48,11 +48,13 @@ test('no rate is of a day that there is not, of the base, or so great or small t
   ]);
 });
 
-test('of a file against another base no more problems are told than anybody reads', () => {
+test('of a file against another base that is said once, and of what else is wrong no more than anybody reads', () => {
   const rates = Array.from({ length: 9_000 }, (_, at) => ({
     day: new Date(at * 86_400_000).toISOString().slice(0, 10),
     currency: 'USD',
     rate: 1.08,
   }));
-  expect(rateProblems('USD', rates)).toHaveLength(20);
+  expect(rateProblems('USD', rates).map(({ field }) => field)).toEqual(['rates[0].currency']);
+  const wrong = rates.map((one) => ({ ...one, rate: 0 }));
+  expect(rateProblems('EUR', wrong)).toHaveLength(20);
 });

@@ -6,10 +6,10 @@ import { isSame } from '../format.ts';
 import { Button, type ButtonKind } from './button.tsx';
 import { FailureNote } from './panel.tsx';
 
-/** What a refusal says of one field, by the field's name in the body that was sent, once; empty where it says nothing. */
+/** What a refusal says of one field, by the field's name in the body that was sent; empty where it says nothing. */
 export function problemOf(failure: ApiError | null, field: string): string {
   const about = failure?.problems.filter((one) => one.field === field || one.field.startsWith(`${field}[`)) ?? [];
-  return [...new Set(about.map(({ message }) => message))].join(' ');
+  return about.map(({ message }) => message).join(' ');
 }
 
 /** What a form does in place of being sent by the browser. */
