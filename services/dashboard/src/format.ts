@@ -48,23 +48,34 @@ export function money(value: number, currency: string): string {
 /** From here on it is read as so many times as much. */
 const TIMES_MIN = 10;
 
+interface Change {
+  text: string;
+  direction: 'up' | 'down' | 'same';
+}
+
+/** A change by a number whose sign stands before the text of how much that is. */
+const signed = (by: number, text: string): Change =>
+  by === 0
+    ? { text, direction: 'same' }
+    : by > 0
+      ? { text: `+${text}`, direction: 'up' }
+      : { text: `−${text}`, direction: 'down' };
+
 /**
  * How a number changed against the one before, as +12.3% or 184× as much; null where that says nothing: after nothing, or a
  * loss.
  */
-export function change(now: number, before: number): { text: string; direction: 'up' | 'down' | 'same' } | null {
+export function change(now: number, before: number): Change | null {
   if (before <= 0) return null;
-  const share = (now - before) / before;
-  const direction = now === before ? 'same' : now > before ? 'up' : 'down';
-  if (now / before >= TIMES_MIN) return { text: `${compact(Math.round(now / before))}× as much`, direction };
-  return { text: `${share > 0 ? '+' : share < 0 ? '−' : ''}${Math.abs(share * 100).toFixed(1)}%`, direction };
+  const times = now / before;
+  if (times >= TIMES_MIN) return { text: `${compact(Math.round(times))}× as much`, direction: 'up' };
+  return signed(now - before, `${((Math.abs(now - before) / before) * 100).toFixed(1)}%`);
 }
 
 /** How a share changed against the one before, in percentage points. */
-export function changeInPoints(now: number, before: number): ReturnType<typeof change> {
+export function changeInPoints(now: number, before: number): Change {
   const points = Math.round((now - before) * 1_000) / 10;
-  const direction = points === 0 ? 'same' : points > 0 ? 'up' : 'down';
-  return { text: `${points > 0 ? '+' : points < 0 ? '−' : ''}${Math.abs(points).toFixed(1)} points`, direction };
+  return signed(points, `${Math.abs(points).toFixed(1)} points`);
 }
 
 const CLOCK = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
