@@ -19,7 +19,7 @@ const TIMEOUT_MS = 900_000;
 const MS_MAX = 60;
 /** What is more than one question: a funnel for each of several fields; pages by as many rules as there may be; and what goes with conditions, where much is made of the rows. */
 const MS_MAX_OF_SEVERAL = 90;
-const SEVERAL = /two fields|^paths|another (value|way)|^trends, by|^funnel, by the/;
+const SEVERAL = /two fields|^paths|another (value|way)|^(trends|revenue), by|^funnel, by the/;
 
 /**
  * SELECTs in each other, as questions are, that never change; and what they take on the machine that the limits are of. A busy one takes
