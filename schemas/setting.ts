@@ -109,6 +109,9 @@ const apiKey = record('ApiKey', 'What events of a site are sent with.', {
   expires_at: nullable(long()),
   revoked_at: nullable(long()),
   rate_limit: nullable(int(), 'Requests in 10 seconds; null: as many as any key may.'),
+  public_key: optional(
+    nullable(string(), 'The whole key of a browser, which is in every page; null: of a server, or issued before.'),
+  ),
 });
 export type ApiKey = ValueOf<typeof apiKey>;
 

@@ -11,6 +11,7 @@ import {
   done,
   doneOnce,
   list,
+  type Outcome,
   option,
   repeatableOption,
   requiredOption,
@@ -42,11 +43,11 @@ const CHANGEABLE = [
 
 export const keyCommands: Commands = {
   'key list': list<KeyItem>({
-    summary: 'List keys; only their first characters are known',
+    summary: 'List keys; of those of servers only the first characters are known',
     path: '/keys',
     options: [option('site <SITE>', 'Only keys of this site', 'site_id')],
     columns: {
-      KEY: 'shown_prefix',
+      KEY: ({ public_key, shown_prefix }) => public_key ?? shown_prefix,
       SITE: 'site_id',
       CALLER: 'caller',
       LABEL: 'label',
@@ -60,7 +61,7 @@ export const keyCommands: Commands = {
     whenEmpty: 'There are no keys.',
   }),
   'key create': {
-    summary: 'Create a key and show it, once',
+    summary: 'Create a key and show it; one of a server is shown once',
     options: [
       requiredOption('site <SITE>', 'The site whose events it may send', 'site_id'),
       requiredOption('caller <CALLER>', 'browser (public) or server (secret)', 'caller'),
@@ -74,7 +75,7 @@ export const keyCommands: Commands = {
       'POST',
       () => '/keys',
       ({ secret, key }) =>
-        doneOnce(`Key created for site ${key.site_id}, to be used by a ${key.caller}:`, secret, withoutMeta(key)),
+        issued(`Key created for site ${key.site_id}, to be used by a ${key.caller}:`, secret, key, withoutMeta(key)),
       () => ({}),
     ),
   },
@@ -122,10 +123,16 @@ export const keyCommands: Commands = {
       const { secret, key, previous } = await client.send<RotatedKeyItem>('POST', path, before.version, body);
       const ends = previous.revoked_at === null ? `works until ${renderTime(previous.expires_at)}` : 'is revoked';
       const title = `Key created for site ${key.site_id} in place of ${previous.shown_prefix}, which ${ends}:`;
-      return doneOnce(title, secret, { ...withoutMeta(key), previous: withoutMeta(previous) });
+      return issued(title, secret, key, { ...withoutMeta(key), previous: withoutMeta(previous) });
     },
   },
 };
+
+/** One of a browser is no secret, and is listed. */
+function issued(title: string, secret: string, { public_key }: KeyItem, json: object): Outcome {
+  if (public_key === null) return doneOnce(title, secret, json);
+  return { text: [title, '', `  ${secret}`].join('\n'), json: { secret, ...json } };
+}
 
 const SHOWN_CHARACTERS_MAX = 100;
 

@@ -475,13 +475,16 @@ export const keyShape = Type.Object({
   expires_at: expiresAt,
   revoked_at: nullable(timeField('When it was revoked')),
   rate_limit: rateLimit,
+  public_key: nullable(Type.String(), {
+    description: 'The whole key of a browser; null: of a server, or issued before 0.3.0',
+  }),
   last_used_at: nullable(timeField('When it was last used, to the minute; null where that is not known')),
   state: Type.Enum(['active', 'expired', 'revoked']),
   ...metaFields,
 });
 export type KeyItem = Static<typeof keyShape>;
 
-const keySecret = Type.String({ description: 'The whole key: shown this once and stored nowhere' });
+const keySecret = Type.String({ description: 'The whole key: one of a server is shown this once and stored nowhere' });
 export const issuedKeyShape = Type.Object({ secret: keySecret, key: keyShape });
 export type IssuedKeyItem = Static<typeof issuedKeyShape>;
 export const rotatedKeyShape = Type.Object({ secret: keySecret, key: keyShape, previous: keyShape });

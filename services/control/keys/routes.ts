@@ -33,7 +33,7 @@ export const keyRoutes = resource('Keys', [
   route('GET', base, 'listKeys', {
     access: ofListed('keys.read'),
     showsKeyUse: true,
-    summary: 'List keys; of each only the first characters are known',
+    summary: 'List keys; of those of servers only the first characters are known',
     query: api.keyQuery,
     success: { status: 200, schema: pageOf(api.keyShape), description: 'Keys, sorted by site' },
     errors: ['site_unknown'],
@@ -52,7 +52,7 @@ export const keyRoutes = resource('Keys', [
   route('POST', base, 'issueKey', {
     access: inBodySite('keys.change'),
     showsKeyUse: true,
-    summary: 'Issue a key and show it, once',
+    summary: 'Issue a key and show it; one of a server is shown once',
     body: api.newKey,
     success: { status: 201, schema: api.issuedKeyShape, description: 'The key' },
     errors: ['limit_reached'],
@@ -168,6 +168,7 @@ function blankKey(issued: Issued, of: Pick<ApiKey, 'site_id' | 'caller'>, nowMs:
     expires_at: null,
     revoked_at: null,
     rate_limit: null,
+    public_key: of.caller === 'browser' ? issued.secret : null,
   };
 }
 
@@ -201,5 +202,12 @@ function isFull({ view, nowMs }: RequestContext, siteId: string): boolean {
 function itemOf(view: SettingsView, key: ApiKey, { nowMs, lastUsed }: RequestContext) {
   const refusal = lifetimeRefusal(key, nowMs);
   const state = refusal === null ? 'active' : refusal === 'key_revoked' ? 'revoked' : 'expired';
-  return { ...key, last_used_at: lastUsed(key.key_hash), state, ...metaOf(view, apiKeyKey(key.key_hash)) } as const;
+  const public_key = key.public_key ?? null;
+  return {
+    ...key,
+    public_key,
+    last_used_at: lastUsed(key.key_hash),
+    state,
+    ...metaOf(view, apiKeyKey(key.key_hash)),
+  } as const;
 }

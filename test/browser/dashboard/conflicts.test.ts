@@ -116,7 +116,7 @@ test('where somebody changed nothing that the form is about, nobody is asked; wh
 const KEY = {
   ...{ key_hash: 'a'.repeat(64), shown_prefix: 'svc_pk_4fGh2', site_id: 'shop', caller: 'browser', label: 'Shop' },
   ...{ allowed_origins: [], created_at: 0, expires_at: null, revoked_at: null, rate_limit: null },
-  ...{ last_used_at: null, state: 'active' },
+  ...{ last_used_at: null, state: 'active', public_key: null },
 };
 const META = { owner: 'ana', revision: 1 };
 const DESTINATION = {

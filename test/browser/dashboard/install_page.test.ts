@@ -102,10 +102,9 @@ test('where browsers sent events before, it says how long ago, and not that the 
   await context.close();
 });
 
-test('without a key the line has a placeholder; keys that there are can be pasted, and others are refused', async () => {
+test('without a key the line has a placeholder; keys that there are can be used or pasted, and others are refused', async () => {
   const { page, context, faults } = await dashboard.visit('/sites/shop/install', withEvents([]));
-  await page.getByText('Keys are shown only once').waitFor();
-  await page.getByText('svc_pk_4fGh2…').waitFor();
+  await page.getByText('svc_pk_0ld99…').waitFor();
   expect(await page.getByText('svc_pk_77aBc…').count()).toBe(0);
   await page.getByLabel('Tag host').fill('https://edge.example/"><script>');
   const line = (key: string): string =>
@@ -113,8 +112,11 @@ test('without a key the line has a placeholder; keys that there are can be paste
   await page.getByText(line('svc_pk_YOUR_BROWSER_KEY'), { exact: true }).waitFor();
   await page.getByLabel('Browser key').fill('svc_pk_other1');
   await page.getByText('This is not an active browser key of this site.').waitFor();
-  await page.getByLabel('Browser key').fill('svc_pk_4fGh2SECRET');
+  await page.getByRole('button', { name: 'Use svc_pk_4fGh2' }).click();
+  expect(await page.getByLabel('Browser key').inputValue()).toBe('svc_pk_4fGh2SECRET');
   await page.getByText(line('svc_pk_4fGh2SECRET'), { exact: true }).waitFor();
+  await page.getByLabel('Browser key').fill('svc_pk_0ld99SECRET');
+  await page.getByText(line('svc_pk_0ld99SECRET'), { exact: true }).waitFor();
   expect(faults).toEqual([]);
   await context.close();
 });

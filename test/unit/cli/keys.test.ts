@@ -11,11 +11,11 @@ async function createdSecret(shop: Shop, words: string): Promise<string> {
 }
 
 describe('key create', () => {
-  it('shows the key once, says so, and stores only its hash', async () => {
+  it('keeps a key of a browser readable, as every page has it', async () => {
     const shop = await installedShop();
     const text = await expectDone(shop.svc(`${CREATE} --label web --origin https://Shop.example/ --expires 90d`));
     const [secret = ''] = /svc_pk_[0-9A-Za-z]{32}/.exec(text) ?? [];
-    expect(text).toContain('shown only once');
+    expect(text).not.toContain('shown only once');
     expect(shop.store.table.keyByHash(hashKey(secret))).toEqual({
       key_hash: hashKey(secret),
       shown_prefix: secret.slice(0, 11),
@@ -27,7 +27,19 @@ describe('key create', () => {
       expires_at: NOW_MS + 90 * DAY_MS,
       revoked_at: null,
       rate_limit: null,
+      public_key: secret,
     });
+    for (const list of ['key list', 'key list --json']) expect(await expectDone(shop.svc(list))).toContain(secret);
+    const { secret: next } = JSON.parse(await expectDone(shop.svc(`key rotate ${secret} --json`)));
+    expect(await expectDone(shop.svc('key list'))).toContain(next);
+  });
+
+  it('shows a key of a server once, says so, and stores only its hash', async () => {
+    const shop = await installedShop();
+    const text = await expectDone(shop.svc('key create --site shop --caller server'));
+    const [secret = ''] = /svc_sk_[0-9A-Za-z]{32}/.exec(text) ?? [];
+    expect(text).toContain('shown only once');
+    expect(shop.store.table.keyByHash(hashKey(secret))).toMatchObject({ caller: 'server', public_key: null });
     expect(JSON.stringify(shop.store.writes)).not.toContain(secret);
     for (const list of ['key list', 'key list --json']) expect(await expectDone(shop.svc(list))).not.toContain(secret);
   });

@@ -71,12 +71,16 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
   return <IconButton icon="copy" label={`Copy ${what}`} onClick={copy} />;
 }
 
-/** A secret that is shown this once, to be copied. `what` names it: "key". */
-function OneTimeSecret({ secret, what }: { secret: string; what: string }) {
-  useLoss(true);
+/** What was issued, to be copied. `what` names it: "key". */
+function OneTimeSecret({ secret, what, isPublic }: { secret: string; what: string; isPublic: boolean }) {
+  useLoss(!isPublic);
   return (
     <div class="stack">
-      <p>Copy the {what} now. It cannot be shown again.</p>
+      <p>
+        {isPublic
+          ? `The ${what} is public, as part of your pages, and stays readable here.`
+          : `Copy the ${what} now. It cannot be shown again.`}
+      </p>
       <div class="secret">
         <code>{secret}</code>
         <CopyButton text={secret} what={what} />
@@ -89,6 +93,8 @@ interface IssuedSecretProps {
   secret: string;
   /** What it is: "key". */
   what: string;
+  /** It can be read again. */
+  isPublic?: boolean;
   /** In place of "The key was issued". */
   title?: string;
   onClose(): void;
@@ -98,10 +104,10 @@ interface IssuedSecretProps {
 
 /** The dialog in which a secret that was just issued is shown; only its button closes it. */
 export function IssuedSecret(props: IssuedSecretProps) {
-  const { secret, what, title = `The ${what} was issued`, onClose, children } = props;
+  const { secret, what, isPublic = false, title = `The ${what} was issued`, onClose, children } = props;
   return (
     <Dialog title={title} staysOpen onClose={onClose}>
-      <OneTimeSecret secret={secret} what={what} />
+      <OneTimeSecret secret={secret} what={what} isPublic={isPublic} />
       {children}
       <div class="actions">
         <Button kind="primary" label="I have copied it" onClick={onClose} />

@@ -206,7 +206,14 @@ function keyOf(change: Partial<KeyItem>): KeyItem {
       label: 'Web shop',
     },
     ...{ allowed_origins: ['https://shop.example', 'https://*.shop.example'], created_at: META.changed_at },
-    ...{ expires_at: null, revoked_at: null, rate_limit: null, last_used_at: Date.now() - 90_000, state: 'active' },
+    ...{
+      expires_at: null,
+      revoked_at: null,
+      rate_limit: null,
+      public_key: null,
+      last_used_at: Date.now() - 90_000,
+      state: 'active',
+    },
     ...META,
     ...change,
   };
@@ -215,7 +222,8 @@ function keyOf(change: Partial<KeyItem>): KeyItem {
 /** Keys that can be issued, rotated and revoked. */
 export function withKeys(api: StubApi): StubApi {
   const keys = [
-    keyOf({}),
+    keyOf({ public_key: 'svc_pk_4fGh2SECRET' }),
+    keyOf({ key_hash: 'f'.repeat(64), shown_prefix: 'svc_pk_0ld99', label: 'Of before' }),
     keyOf({
       key_hash: 'b'.repeat(64),
       shown_prefix: 'svc_sk_9aXk1',
@@ -230,6 +238,7 @@ export function withKeys(api: StubApi): StubApi {
     .on('GET', '/v1/admin/keys', () => ({ items: keys, next: null }))
     .on('POST', '/v1/admin/keys', (body) => {
       const key = keyOf({ ...(body as Partial<KeyItem>), key_hash: 'd'.repeat(64), shown_prefix: 'svc_pk_new01' });
+      if (key.caller === 'browser') key.public_key = 'svc_pk_new01SECRET';
       keys.push(key);
       return { status: 201, body: { secret: 'svc_pk_new01SECRET', key } };
     })
@@ -238,6 +247,7 @@ export function withKeys(api: StubApi): StubApi {
       const { overlap_ms } = body as { overlap_ms: number };
       previous.expires_at = Date.now() + overlap_ms;
       const key = keyOf({ ...previous, key_hash: 'e'.repeat(64), shown_prefix: 'svc_pk_rot01', expires_at: null });
+      if (key.caller === 'browser') key.public_key = 'svc_pk_rot01SECRET';
       keys.push(key);
       return { status: 201, body: { secret: 'svc_pk_rot01SECRET', key, previous } };
     })

@@ -80,7 +80,7 @@ interface ChooseKeyProps {
   onValue(key: string): void;
 }
 
-/** A browser key for the line: one that is pasted, as keys are shown once, or a new one. */
+/** A browser key for the line: one that there is, a new one, or one that is pasted, as those of before 0.3.0 are not readable. */
 function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps) {
   const [isAsked, setAsked] = useState(false);
   const [issued, setIssued] = useState<string | null>(null);
@@ -90,17 +90,14 @@ function ChooseKey({ siteId, value, origins, onValue }: ChooseKeyProps) {
   const given = value.trim();
   return (
     <div class="stack narrow">
-      <p>
-        Keys are shown only once, as only their hashes are stored. Paste an existing key, or issue a new one: existing
-        keys keep working.
-      </p>
-      {keys !== null && keys.length > 0 && <Existing keys={keys} />}
+      <p>Use a key that there is, or issue a new one: existing keys keep working.</p>
+      {keys !== null && keys.length > 0 && <Existing keys={keys} onUsed={onValue} />}
       <FailureNote failure={asked.failure} again={asked.again} />
       <TextField
         label="Browser key"
         placeholder="svc_pk_…"
         autocomplete="off"
-        hint={issued !== null && given === issued ? 'A new public key. It is shown only once.' : 'Starts with svc_pk_.'}
+        hint={issued !== null && given === issued ? 'A new public key.' : 'Starts with svc_pk_.'}
         problem={problemOfKey(given, issued, keys)}
         value={value}
         onValue={onValue}
@@ -133,13 +130,16 @@ function problemOfKey(given: string, issued: string | null, keys: readonly KeyIt
   return isOfSite ? '' : 'This is not an active browser key of this site.';
 }
 
-const Existing = ({ keys }: { keys: readonly KeyItem[] }) => (
+const Existing = ({ keys, onUsed }: { keys: readonly KeyItem[]; onUsed(key: string): void }) => (
   <div class="stack-small">
     <p>{keys.length === 1 ? 'Existing key' : 'Existing keys'}:</p>
     <ul class="stack-small">
-      {keys.map(({ key_hash, shown_prefix, label }) => (
-        <li key={key_hash} class="wraps">
-          <code>{shown_prefix}…</code> {label}
+      {keys.map(({ key_hash, shown_prefix, public_key, label }) => (
+        <li key={key_hash} class="row wraps">
+          <code>{public_key ?? `${shown_prefix}…`}</code> {label}
+          {public_key !== null && (
+            <Button label="Use" aria-label={`Use ${shown_prefix}`} onClick={() => onUsed(public_key)} />
+          )}
         </li>
       ))}
     </ul>

@@ -13,7 +13,7 @@ import { ConfirmButton, CreateDialog } from '../../ui/confirm_action.tsx';
 import { AskedTable, agoColumn, type Column, openColumn, timeColumn } from '../../ui/data_table.tsx';
 import { Dialog, useUnsaved } from '../../ui/dialog.tsx';
 import { SelectField, useDraft } from '../../ui/form_fields.tsx';
-import { IssuedSecret, siteAddress } from '../../ui/identifiers.tsx';
+import { CopyButton, IssuedSecret, siteAddress } from '../../ui/identifiers.tsx';
 import { Facts, FailureNote, Loading, Panel, StateBadge, type StateLook } from '../../ui/panel.tsx';
 import {
   bodyOfKey,
@@ -116,7 +116,9 @@ function IssueKey({ siteId, onIssued, onClose }: { siteId: string; onIssued(): v
       run={() => request<IssuedKeyItem>('POST', '/v1/admin/keys', { body })}
       onMade={onIssued}
       onClose={onClose}
-      issued={({ secret }) => <IssuedSecret secret={secret} what="key" onClose={onClose} />}
+      issued={({ secret, key }) => (
+        <IssuedSecret secret={secret} what="key" isPublic={key.public_key !== null} onClose={onClose} />
+      )}
     >
       {(failure) => (
         <>
@@ -174,17 +176,32 @@ function KeyDialog({ item, mayChange, onChanged, onClose }: KeyDialogProps) {
           </>
         )}
       </div>
-      {secret !== null && <IssuedSecret secret={secret} what="new key" onClose={() => setSecret(null)} />}
+      {secret !== null && (
+        <IssuedSecret
+          secret={secret}
+          what="new key"
+          isPublic={item.caller === 'browser'}
+          onClose={() => setSecret(null)}
+        />
+      )}
     </Dialog>
   );
 }
 
+const PublicKey = ({ text }: { text: string }) => (
+  <span class="row">
+    <code class="wraps">{text}</code>
+    <CopyButton text={text} what="key" />
+  </span>
+);
+
 function KeyFacts({ item }: { item: KeyItem }) {
-  const { label, created_at, last_used_at, expires_at, revoked_at } = item;
+  const { label, created_at, last_used_at, expires_at, revoked_at, public_key } = item;
   return (
     <Facts
       facts={[
         ['Label', label === '' ? 'None' : label],
+        public_key !== null && ['Key', <PublicKey key="key" text={public_key} />],
         ['Used by', callersOf(item)],
         ['Origins', originsOf(item)],
         ['Last used', last_used_at === null ? 'Unknown' : ago(last_used_at, Date.now())],
