@@ -179,6 +179,9 @@ function settingsOf(token: string): ClickHouseSettings {
   };
 }
 
+/** Rows are there for whoever asks behind their insert, on a cluster on their shards. */
+export const AT_ONCE = { async_insert: 0, distributed_foreground_insert: 1 } as const;
+
 /**
  * On a cluster a table forwards rows to the shards of their keys: the answer comes only when they are there, and what is selected
  * to be inserted is selected from all of them, not by each from its own.

@@ -1,6 +1,6 @@
 // Lists of cohorts: members are added, copied, counted, and deleted with their list.
 
-import { insertRows, run, select, type Warehouse } from './client.ts';
+import { AT_ONCE, insertRows, run, select, type Warehouse } from './client.ts';
 import { alterRows, type Cluster } from './cluster.ts';
 
 /** A member as the rows of events have it: a person as derived from a distinct id, or a hash. */
@@ -26,8 +26,6 @@ export interface CohortLists {
 }
 
 const DAY_MS = 86_400_000;
-/** A member is there for whoever asks behind it, on a cluster on its shard. */
-const AT_ONCE = { async_insert: 0, distributed_foreground_insert: 1 } as const;
 /** Ids of sites and lists are letters, digits and what joins them: they may stand in a statement. */
 const quoted = (id: string): string => `'${id}'`;
 

@@ -1,7 +1,7 @@
 // Rates of currencies: loaded, listed and taken back.
 
 import type { Rate } from '#pipelines/analytics/revenue/rates.ts';
-import { insertRows, run, select, type Warehouse } from './client.ts';
+import { AT_ONCE, insertRows, run, select, type Warehouse } from './client.ts';
 
 /** What is loaded of a currency. */
 interface LoadedRates {
@@ -41,8 +41,7 @@ export function createRateStore(warehouse: Warehouse): RateStore {
       const all = [...rates, ...days.map((day) => ({ day, currency: base, rate: 1 }))];
       // As data: ten thousand rates are longer than a parameter of a query may be.
       const rows = all.map(({ day, currency, rate }) => ({ day, currency, base, rate }));
-      // On a cluster the answer comes only when they are on their shards.
-      await insertRows(warehouse, 'currency_rates', rows, { async_insert: 0, distributed_foreground_insert: 1 });
+      await insertRows(warehouse, 'currency_rates', rows, AT_ONCE);
     },
     clear: () =>
       run(

@@ -1,6 +1,6 @@
 // Deletes the rows of persons, or of a whole site, from every table, by mutations that run by themselves.
 
-import { insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
+import { AT_ONCE, insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
 import { type Cluster, everywhere, localTable, ofAllServers, type Place } from '../cluster.ts';
 import { reloadPersons } from '../person_dictionaries.ts';
 
@@ -48,7 +48,7 @@ const SENT_MAX = 5_000;
 const NAMES_MAX = 100;
 
 /** What was noted before, and forgotten since, is no block that the server has had; on a cluster it is on every shard when noted. */
-const NOTED = { ...SIGNS_OF_LIFE, async_insert: 0, insert_deduplicate: 0, distributed_foreground_insert: 1 } as const;
+const NOTED = { ...SIGNS_OF_LIFE, ...AT_ONCE, insert_deduplicate: 0 } as const;
 
 /** Notes whom statements that delete rows are about. @throws WarehouseError */
 export async function noteErasing(warehouse: Warehouse, subjects: readonly ErasedSubject[]): Promise<void> {

@@ -1,7 +1,7 @@
 // When persons were last seen, by the rows of their events; and the deletion of what says who is whom of those who were not for long.
 
 import type { LinkedPerson, PersonGroup, SweepMarks } from '#pipelines/erasure/retention.ts';
-import { insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
+import { AT_ONCE, insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
 import { alterRows, type Cluster, everywhere, localTable } from '../cluster.ts';
 import { listed } from '../merge_persons.ts';
 import { reloadPersons } from '../person_dictionaries.ts';
@@ -14,7 +14,7 @@ const BEGUN_SECONDS = 1;
 
 /** Statements over all persons of a site leave cores to others. */
 const GENTLY = { ...SIGNS_OF_LIFE, max_threads: 2 } as const;
-const NOTED = { ...GENTLY, async_insert: 0, insert_deduplicate: 0, distributed_foreground_insert: 1 } as const;
+const NOTED = { ...GENTLY, ...AT_ONCE, insert_deduplicate: 0 } as const;
 
 const seconds = (ms: number): number => Math.floor(ms / 1000);
 
