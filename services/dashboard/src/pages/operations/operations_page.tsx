@@ -280,11 +280,9 @@ function LoadRates({ base, onLoaded }: { base: string | null; onLoaded(): void }
     input.value = '';
   };
   const load = async (): Promise<ApiResult<RatesItem>> => {
-    const parts = Array.from({ length: Math.ceil(rates.length / RATES_MAX) }, (_, at) =>
-      rates.slice(at * RATES_MAX, (at + 1) * RATES_MAX),
-    );
-    for (const part of parts) {
-      const body = { base: draft.base.trim().toUpperCase(), rates: part };
+    const against = draft.base.trim().toUpperCase();
+    for (let at = 0; at < rates.length; at += RATES_MAX) {
+      const body = { base: against, rates: rates.slice(at, at + RATES_MAX) };
       const loaded = await request<RatesItem>('PUT', RATES_PATH, { body });
       if (!loaded.ok) return loaded;
     }
