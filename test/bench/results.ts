@@ -98,7 +98,7 @@ export function medianOf(metrics: readonly Metric[], name: string): number {
 }
 
 /** Of an even number of values the upper one of the two in the middle. */
-function median(values: readonly number[]): number {
+export function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
