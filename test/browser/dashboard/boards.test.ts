@@ -236,11 +236,9 @@ test('on a wall a board stands alone in larger letters and is read anew, and Esc
       .first()
       .evaluate((one) => getComputedStyle(one).fontSize);
   expect(await size('Time zone: Asia/Tokyo')).toBe('16px');
-  const before = asked.length;
   await page.clock.fastForward(61_000);
-  await expect.poll(() => asked.length).toBeGreaterThan(before);
   // What came since is in it.
-  expect((asked.at(-1) ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(60_000);
+  await expect.poll(() => (asked.at(-1) ?? 0) - (asked[0] ?? 0)).toBeGreaterThanOrEqual(60_000);
   await page.getByLabel('Update every').selectOption('15 minutes');
   expect(new URL(page.url()).searchParams.get('wall')).toBe('15');
   expect(await page.evaluate(() => document.fullscreenElement === document.documentElement)).toBe(true);
