@@ -13,12 +13,10 @@ const EDGE = { rounds: 3, warmMs: 4_000, runMs: 2_000 };
  * addresses too): so the median of several is what counts.
  */
 const EDGES = 5;
-/** What is too much is measured again, with processes of its own. */
-const MEASURED_MAX = 3;
+/** What is too much is measured again, with processes of its own: the runs of a stage lie up to a fifth apart. */
+const MEASURED_MAX = 5;
 /** Less is not told apart from noise. */
-const EDGE_TIMES_MAX = 1.05;
-/** A stage's own runs lie up to a fifth apart: of ten of them the median is within 5 %, and so is what was recorded. */
-const STAGES_TIMES_MAX = 1.1;
+const TIMES_MAX = 1.05;
 /** What the parts take depends on how they gather it. */
 const OTHERS_TIMES_MAX = 1.5;
 /** Quota takes two to four ticks of the clock of CPU time in a whole run: less than this is not told apart. */
@@ -27,7 +25,7 @@ const PASSED = ['browser', 'dedup', 'identity', 'quota', 'warehouse'];
 const NAME = 'CPU of an event, in floors';
 
 test('each stage takes no more CPU for an event than its budget, beside a server that only parses and answers', {
-  timeout: 1_800_000,
+  timeout: 3_600_000,
 }, async () => {
   const metrics: Metric[] = [];
   let over: string[] = [];
@@ -37,12 +35,8 @@ test('each stage takes no more CPU for an event than its budget, beside a server
       for (let count = 0; count < EDGES; count += 1)
         metrics.push(...(await measureEdge(edge, 'browser', browserOf(edge), EDGE, null)));
     });
-    const { edge, stages, others } = inFloors(metrics);
-    over = [
-      ...overRecorded(NAME, others, OTHERS_TIMES_MAX, BUDGET),
-      ...overRecorded(NAME, stages, STAGES_TIMES_MAX, BUDGET),
-      ...overRecorded(NAME, edge, EDGE_TIMES_MAX, BUDGET),
-    ];
+    const { costs, others } = inFloors(metrics);
+    over = [...overRecorded(NAME, others, OTHERS_TIMES_MAX, BUDGET), ...overRecorded(NAME, costs, TIMES_MAX, BUDGET)];
   }
   expect(over).toEqual([]);
 });
@@ -52,18 +46,17 @@ function inFloors(metrics: readonly Metric[]) {
     metrics.filter((metric) => metric.name.endsWith(name)).flatMap(({ values }) => values);
   const floors = (name: string): number => median(valuesOf(name)) / median(valuesOf(': CPU of the floor'));
   const ofPart = (part: string): number => PASSED.reduce((sum, stage) => sum + floors(`${stage}: CPU of ${part}`), 0);
-  return {
-    edge: { edge: floors('browser: CPU of the edge') },
-    stages: {
-      dedup: floors('dedup: CPU'),
-      identity: floors('identity: CPU'),
-      warehouse: floors('warehouse: CPU'),
-    },
-    others: {
-      quota: Math.max(QUOTA_MIN, floors('quota: CPU')),
-      kafka: ofPart('kafka'),
-      redis: ofPart('redis'),
-      clickhouse: ofPart('clickhouse'),
-    },
+  const costs = {
+    edge: floors('browser: CPU of the edge'),
+    dedup: floors('dedup: CPU'),
+    identity: floors('identity: CPU'),
+    warehouse: floors('warehouse: CPU'),
   };
+  const others = {
+    quota: Math.max(QUOTA_MIN, floors('quota: CPU')),
+    kafka: ofPart('kafka'),
+    redis: ofPart('redis'),
+    clickhouse: ofPart('clickhouse'),
+  };
+  return { costs, others };
 }
