@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { axeViolations } from '../harness/axe.ts';
+import { watchDrawnTexts } from './harness/drawn_texts.ts';
 import { withTraffic } from './harness/overview_answers.ts';
 import { type StubApi, siteOf, startStubApi } from './harness/stub_api.ts';
 import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
@@ -105,16 +106,7 @@ test('a query that cannot be compared in so long a time says so, and lists peopl
 
 test('a chart has whole numbers of counts, and is saved as an image with what it is of, its lines and its zone', async () => {
   const { page, context, faults } = await dashboard.open(withBoard('Asia/Tokyo'));
-  await page.addInitScript(() => {
-    const written: string[] = [];
-    Object.assign(window, { written });
-    const { fillText } = CanvasRenderingContext2D.prototype;
-    CanvasRenderingContext2D.prototype.fillText = function (text, ...place): void {
-      written.push(text);
-      fillText.call(this, text, ...place);
-    };
-  });
-  const written = () => page.evaluate(() => (window as unknown as { written: string[] }).written);
+  const written = await watchDrawnTexts(page);
   await page.goto(`${dashboard.url}/dashboard${AT}`);
   await expect.poll(written).toContain('3');
   expect(new Set((await written()).filter((text) => /^[\d.]+$/.test(text)))).toEqual(new Set(['0', '1', '2', '3']));

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { axeViolations } from '../harness/axe.ts';
+import { watchDrawnTexts } from './harness/drawn_texts.ts';
 import { withTraffic } from './harness/overview_answers.ts';
 import { siteOf, startStubApi } from './harness/stub_api.ts';
 import { openStubDashboard, type StubDashboard } from './harness/stub_dashboard.ts';
@@ -144,20 +145,9 @@ test('a page that stays open asks of the time since', async () => {
   await context.close();
 });
 
-/** Keeps every text that the page draws. */
-function writtenTexts(): void {
-  const written: string[] = [];
-  Object.assign(globalThis, { written });
-  const { fillText } = CanvasRenderingContext2D.prototype;
-  CanvasRenderingContext2D.prototype.fillText = function (text, ...place): void {
-    written.push(text);
-    fillText.call(this, text, ...place);
-  };
-}
-
 test('bars and lines of the overview are saved as images and tables', async () => {
   const { page, context, faults } = await dashboard.open(withTraffic(startStubApi()));
-  await page.addInitScript(writtenTexts);
+  const written = await watchDrawnTexts(page);
   await page.goto(`${dashboard.url}/dashboard/sites/shop/overview`);
   const saved = async (name: string) => {
     const button = page.getByRole('button', { name, exact: true });
@@ -172,8 +162,7 @@ test('bars and lines of the overview are saved as images and tables', async () =
   const image = await saved('PNG of Visits by channel');
   expect(image.bytes.subarray(1, 4).toString()).toBe('PNG');
   await saved('PNG of Visitors by day');
-  const written = await page.evaluate(() => (globalThis as unknown as { written: string[] }).written);
-  expect(written).toEqual(expect.arrayContaining(['— Visitors', '- - Previous period']));
+  expect(await written()).toEqual(expect.arrayContaining(['— Visitors', '- - Previous period']));
   const lines = await saved('CSV of Visitors by day');
   expect(lines.bytes.toString('utf8')).toMatch(
     /^\uFEFFDay \(UTC\),Visitors,Previous period\r\n\d{4}-\d\d-\d\d,\d+,\d+\r\n/,
