@@ -21,7 +21,11 @@ const PERSON_EVENTS = 40;
 /** One person in so many turned out to be another. */
 const MERGED = 20;
 
-/** Events of a year in the order of time, made by the server; then merges of persons. */
+/** A list of the site: persons, and hashes of e-mail addresses. */
+export const LIST = 'staff.0123456789abcdefghij';
+const LISTED = { persons: 50_000, emails: 5_000 };
+
+/** Events of a year in the order of time, made by the server; then merges of persons, and a list. */
 export async function fill(warehouse: Warehouse, onProgress: (line: string) => void): Promise<void> {
   const begun = performance.now();
   for (const [site, events] of sites()) {
@@ -30,6 +34,7 @@ export async function fill(warehouse: Warehouse, onProgress: (line: string) => v
       if (at % (10 * BLOCK) === 0) onProgress(`${at} events of ${site}, ${seconds(begun)} s`);
     }
     await warehouse.command({ query: linksSql(site, events) });
+    await warehouse.command({ query: membersSql(site, events) });
   }
   await reloadPersons(warehouse);
   onProgress(`inserted in ${seconds(begun)} s`);
@@ -55,6 +60,15 @@ function linksSql(site: string, events: number): string {
   FROM numbers(${merged})`;
 }
 
+function membersSql(site: string, events: number): string {
+  const every = (of: number): number => Math.max(1, Math.floor(people(events) / of));
+  return `INSERT INTO cohort_members (site_id, list, kind, value)
+  SELECT '${site}', '${LIST}', 'person', ${personSql(`number * ${every(LISTED.persons)}`)} FROM numbers(${LISTED.persons})
+  UNION ALL SELECT '${site}', '${LIST}', 'email', ${emailSql(`number * ${8 * every(8 * LISTED.emails)}`)} FROM numbers(${LISTED.emails})`;
+}
+
+const emailSql = (visitor: string): string => `lower(hex(SHA256(toString(${visitor}))))`;
+
 /** Of a session the place of each event, as most go: a page, items, a cart, now and then an order. */
 const NAMES = `multiIf(place = 0, 'page_view', luck < 340, 'page_view', luck < 620, 'view_item', luck < 740, 'scroll', luck < 860, 'search',
   luck < 940, 'add_to_cart', luck < 975, 'begin_checkout', 'purchase')`;
@@ -78,7 +92,7 @@ function eventsSql(site: string, events: number, from: number, count: number): s
     caller, email_sha256, city, country, client_ip, client_user_agent, value, currency, order_id, properties, raw_partition, raw_offset, raw_index, visit_key, arrival)
   SELECT '${site}', toString(generateUUIDv4(number)), concat('d', hex(cityHash64(visitor, device))), ${personSql('visitor')}, name,
     fromUnixTimestamp64Milli(at, 'UTC'), fromUnixTimestamp64Milli(at + 300 + luck, 'UTC'), 'online', 'website', 'browser',
-    if(visitor % 8 = 0, lower(hex(SHA256(toString(visitor)))), ''), concat('City ', toString(visitor % 400)),
+    if(visitor % 8 = 0, ${emailSql('visitor')}, ''), concat('City ', toString(visitor % 400)),
     ['DE', 'FR', 'US', 'GB', 'ES', 'IT', 'NL', 'PL'][1 + visitor % 8], concat('10.', toString(visitor % 256), '.', toString(device), '.', toString(visitor % 251)),
     concat('Mozilla/5.0 (', toString(visitor % 97), ') AppleWebKit/537.36 Chrome/', toString(100 + visitor % 30)),
     if(name = 'purchase', (1 + luck) * 0.37, NULL), if(name = 'purchase', 'EUR', ''), if(name = 'purchase', concat('o', toString(number)), ''),

@@ -1,3 +1,4 @@
+import type { Filter } from '#pipelines/analytics/filters.ts';
 import type { FunnelQuery } from '#pipelines/analytics/funnels/query.ts';
 import type { PathsQuery } from '#pipelines/analytics/paths.ts';
 import type { ActorsQuery } from '#pipelines/analytics/people/query.ts';
@@ -7,7 +8,7 @@ import type { RevenueQuery } from '#pipelines/analytics/revenue/query.ts';
 import type { Statement } from '#pipelines/analytics/sql/statement.ts';
 import type { TrendsQuery } from '#pipelines/analytics/trends/query.ts';
 import type { VisitsQuery } from '#pipelines/analytics/visits/question.ts';
-import { DAY_MS, FROM, SITE, TO } from './fill.ts';
+import { DAY_MS, FROM, LIST, SITE, TO } from './fill.ts';
 import { DAYS } from './questions_config.ts';
 
 /** The statement of a question of any kind, for whoever may see persons. */
@@ -225,6 +226,59 @@ const revenue = (name: string, more: Partial<RevenueQuery>, columns: readonly st
   ]),
 });
 
+/** Who did something three times and something else never, lives somewhere, and is not on a list. */
+const REGULARS: Filter = {
+  field: {
+    cohort: 'regulars',
+    rule: {
+      siteId: SITE,
+      match: 'all',
+      parts: [
+        { did: { events: ['view_item'] }, is: 'at_least', times: 3, from: TO - 3 * DAYS * DAY_MS, to: TO },
+        { did: { events: ['purchase'] }, is: 'exactly', times: 0, from: TO - 3 * DAYS * DAY_MS, to: TO },
+        {
+          ...{
+            field: { person: { column: 'country' }, seen: 'last', among: { siteId: SITE, before: null, since: 0 } },
+          },
+          ...{ is: 'equal', to: ['DE', 'FR'] },
+        },
+        { field: { cohort: 'staff', rule: { siteId: SITE, list: LIST } }, is: 'not_in' },
+      ],
+    },
+  },
+  is: 'in',
+};
+/** What tells who is in it, of all events of the site. */
+const OF_COHORT = [...ORDER, 'country', 'email_sha256', 'phone_hmac', 'external_id_sha256'];
+const ofCohort = ({ name, statement }: BenchQuestion, columns: readonly string[]): BenchQuestion => ({
+  name: `${name} of a cohort`,
+  statement,
+  needs: needs([...OF_COHORT, ...columns], FROM),
+});
+const COHORTS: BenchQuestion[] = [
+  ofCohort(trends('events', { filters: [REGULARS] }, []), []),
+  ofCohort(trends('by a property', { filters: [REGULARS], breakdown: { field: property('utm_campaign') } }, []), [
+    textOf('utm_campaign'),
+  ]),
+  ofCohort(funnel('four steps', { filters: [REGULARS] }), []),
+  ofCohort(visits('by channel', { filters: [REGULARS], breakdown: { visit: 'channel' } }, []), [
+    'visit_key',
+    'arrival',
+  ]),
+  ofCohort(
+    revenue(
+      'by a property, the time before',
+      {
+        filters: [REGULARS],
+        compare: 'previous',
+        breakdown: { field: property('utm_campaign') },
+      },
+      [],
+    ),
+    ['value', 'currency', 'order_id', textOf('tax'), textOf('shipping'), textOf('utm_campaign')],
+  ),
+];
+
 const SESSIONS: BenchQuestion = {
   name: 'sessions by SQL',
   statement: {
@@ -275,6 +329,7 @@ export function questionsAbout(visitor: string): BenchQuestion[] {
     revenue('by a property, the time before', { compare: 'previous', breakdown: { field: property('utm_campaign') } }, [
       textOf('utm_campaign'),
     ]),
+    ...COHORTS,
     actors('who dropped at a step', { funnel: funnelQuery, step: 3, got: 'dropped' }, ORDER, NAMES),
     actors('who is in a bar', { trends: trendsQuery, series: 1 }, ORDER, ['purchase']),
     {
