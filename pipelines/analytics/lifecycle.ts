@@ -106,7 +106,7 @@ function lifecycleStatement(siteId: string, query: LifecycleQuery): Statement {
   return binder.statement(`SELECT * FROM (SELECT state.1 AS kind, state.2 AS place, count() AS persons, 0 AS bucket
 FROM (SELECT arrayJoin(arrayConcat(${active}, ${dormant})) AS state FROM (${persons})) GROUP BY kind, place
 UNION ALL SELECT 'start', ${placeOf("fromUnixTimestamp64Milli(toInt64(bucket), 'UTC')")}, 0, bucket
-FROM (${calendarSql(span, plan, binder)}))
+FROM (${calendarSql([span], plan, binder)}))
 ${SPILLED}`);
 }
 

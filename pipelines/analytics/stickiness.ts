@@ -104,7 +104,7 @@ function stickinessStatement(siteId: string, query: StickinessQuery): Statement 
     : `(${events}) ARRAY JOIN arrayEnumerate(matched) AS series WHERE matched[series]`;
   const persons = `SELECT series, length(${differentPlaces(plan, 0)}) AS active FROM ${eachOf} GROUP BY series, person`;
   return binder.statement(`SELECT * FROM (SELECT series, active, count() AS persons FROM (${persons}) GROUP BY series, active
-UNION ALL SELECT 0, count(), 0 FROM (${calendarSql(span, plan, binder)}))
+UNION ALL SELECT 0, count(), 0 FROM (${calendarSql([span], plan, binder)}))
 ${SPILLED}`);
 }
 

@@ -52,8 +52,8 @@ export function usageStatement(siteIds: readonly string[], month: string): State
   const { bind, time } = binder;
   const { from, to } = monthSpan(month);
   const ofSites = `site_id IN ${bind(siteIds, 'Array(String)')}`;
-  const range = `${ofSites} AND received_at >= ${time(from)} AND received_at < ${time(to)}`;
-  return binder.statement(`SELECT toString(site_id) AS site_id, ${DAY} AS day, count() AS events FROM event_rows WHERE ${range} AND ${countsOnce(ofSites, range, binder)}
+  const range = `received_at >= ${time(from)} AND received_at < ${time(to)}`;
+  return binder.statement(`SELECT toString(site_id) AS site_id, ${DAY} AS day, count() AS events FROM event_rows WHERE ${ofSites} AND ${range} AND ${countsOnce(ofSites, range, binder)}
 GROUP BY site_id, day ORDER BY day, site_id`);
 }
 

@@ -63,14 +63,16 @@ function countedSql(
       },
       selections: dids.map(({ did }) => did),
       conditions: [`(${flags.join(' OR ')})`],
-      columns: { person: 'actor', ...Object.fromEntries(flags.map((flag, index) => [`did${index}`, flag])) },
+      columns: {
+        actor: 'actor',
+        ...Object.fromEntries(flags.map((flag, index) => [`times${index}`, `countIf(${flag})`])),
+      },
     },
     binder,
   );
-  const counts = dids.map((_, index) => `countIf(did${index}) AS times${index}`);
   const holds = dids.map((did, index) => `times${index} ${COMPARISONS[did.is]} ${binder.bind(did.times, 'Int64')}`);
   const all = `(${holds.join(isOfAll ? ' AND ' : ' OR ')})`;
-  return `SELECT groupArrayIf(person, ${isSoOfNobody ? `NOT ${all}` : all}) FROM (SELECT person, ${counts.join(', ')} FROM (${rows}) GROUP BY person)`;
+  return `SELECT groupArrayIf(actor, ${isSoOfNobody ? `NOT ${all}` : all}) FROM (${rows} GROUP BY actor)`;
 }
 
 const COMPARISONS = { at_least: '>=', at_most: '<=', exactly: '=' } as const;
@@ -83,7 +85,7 @@ function listedSql({ siteId, list }: { siteId: string; list: string }, binder: B
   const site = `site_id = ${binder.bind(siteId, 'String')}`;
   const members = `FROM cohort_members WHERE ${site} AND list = ${binder.bind(list, 'String')} AND kind`;
   const identifiers = binder.shared(`SELECT value ${members} != 'person'`);
-  const count = binder.scalar(`SELECT count() ${members} != 'person'`);
+  const count = binder.scalar(`SELECT count() FROM (${identifiers})`);
   const says = ['email_sha256', 'phone_hmac', 'external_id_sha256'].map(
     (column) => `${column} GLOBAL IN (${identifiers})`,
   );

@@ -57,11 +57,8 @@ function revenueStatement(siteId: string, query: RevenueQuery, minPersons = 1): 
   const lines = linesSql(eventsSql(siteId, query, spans, binder), currency !== '');
   const inOne = currency === '' ? lines : convertedSql(lines, currency, spans, binder);
   const ranked = rankedSql(statesSql(inOne), limit, least, binder.bind(['', ...currencyCodes()], 'Array(String)'));
-  const starts = spans.map(
-    (one, period) => `SELECT ('start', ${period}, '', 0, bucket), 0, '', 0, [], [], [], []
-FROM (${calendarSql(one, cut, binder)})`,
-  );
-  return binder.statement(`SELECT * FROM (${[figuresSql(ranked, limit), ...starts].join('\nUNION ALL ')})\n${SPILLED}`);
+  const starts = `SELECT ('start', period, '', 0, bucket), 0, '', 0, [], [], [], []\nFROM (${calendarSql(spans, cut, binder)})`;
+  return binder.statement(`SELECT * FROM (${figuresSql(ranked, limit)}\nUNION ALL ${starts})\n${SPILLED}`);
 }
 
 /** A row for each event of an order that has one in the time, or in the time before. */

@@ -2,7 +2,7 @@
 // which puts many of them in order at once.
 import type { Calendar } from '#pipelines/settings/calendar.ts';
 import type { Interval, Selection } from '../question.ts';
-import { type Binder, JOINS } from './statement.ts';
+import { type Binder, JOINS, ROWS } from './statement.ts';
 
 /** Events of one site in a time, and what is wanted of them. */
 export interface WantedRows {
@@ -20,9 +20,9 @@ export interface WantedRows {
 export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
   const { siteId, columns, conditions } = wanted;
   const ofSite = `site_id = ${binder.bind(siteId, 'String')}`;
-  const keys = [ofSite, ...keyConditions(wanted, binder)];
+  const keys = keyConditions(wanted, binder);
   const named = Object.entries(columns).map(([name, of]) => (name === of ? name : `${of} AS ${name}`));
-  const where = [...keys, ...conditions, countsOnce(ofSite, keys.join(' AND '), binder)];
+  const where = [ofSite, ...keys, ...conditions, countsOnce(ofSite, keys.join(' AND '), binder)];
   return binder.shared(
     binder.withNames(`SELECT ${named.join(', ')} FROM event_rows${JOINS} WHERE ${where.join(' AND ')}`),
   );
@@ -75,16 +75,17 @@ const ORDER = 'timestamp, received_at, raw_index';
  * Where there are no rows to look for, ClickHouse knows before it reads that none is one of them, and reads none.
  *
  * @param ofSites The condition that chooses the site or the sites.
- * @param range Conditions for the rows that the statement reads, that of the sites among them: by what copies have in common.
+ * @param range Further conditions for the rows that the statement reads: by what copies have in common.
  */
 export function countsOnce(ofSites: string, range: string, binder: Binder): string {
   // Whether a row is in a part that has rows which nobody has looked for elsewhere. ClickHouse leaves out the other parts.
   const isUnchecked = `${LAST_BLOCK} >= ${binder.scalar(CHECKED)}[${PLACE}]`;
-  const found = `SELECT event_hash FROM event_rows WHERE ${range}
-  AND event_hash GLOBAL IN (SELECT event_hash FROM event_rows WHERE ${range} AND ${isUnchecked}) GROUP BY event_hash HAVING count() > 1`;
-  const further = `SELECT arrayJoin(arraySlice(arraySort(groupArray((${ORDER}, ${ROW}))), 2)) AS row FROM event_rows WHERE ${range}
+  const inRange = `FROM event_rows WHERE ${ofSites} AND ${ROWS}`;
+  const found = `SELECT event_hash ${inRange}
+  AND event_hash GLOBAL IN (SELECT event_hash ${inRange} AND ${isUnchecked}) GROUP BY event_hash HAVING count() > 1`;
+  const further = `SELECT arrayJoin(arraySlice(arraySort(groupArray((${ORDER}, (${ROW})))), 2)) AS row ${inRange}
   AND event_hash GLOBAL IN (SELECT event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, event_id`;
-  const rows = binder.scalar(`SELECT groupArray((row.4, row.5, row.6)) FROM (${further})`);
+  const rows = binder.scalar(`SELECT groupArray(row.4) FROM (${further})`, range);
   return `(${ROW}) GLOBAL NOT IN (SELECT arrayJoin(${rows}))`;
 }
 
@@ -186,19 +187,21 @@ export function spanBefore(
   const times = { from: binder.time(from), to: binder.time(to - 1) };
   const { unit, count } = earlier ?? {
     unit: interval,
-    count: `(${intervalsUntil(interval, times, calendar, binder)} + 1)`,
+    count: binder.scalar(`${intervalsUntil(interval, times, calendar, binder)} + 1`),
   };
   const shifted = (ms: number): string =>
-    `toTimeZone(${ADDERS[unit]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`;
+    binder.scalar(`toTimeZone(${ADDERS[unit]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`);
   return { from: shifted(from), to: shifted(to) };
 }
 
-/** A row for each interval of a time, with its start as `bucket`. */
-export function calendarSql({ from, to }: TimeSpan, { interval, calendar }: Cut, binder: Binder): string {
-  const [first, end] = [from, to].map((time) => `toUnixTimestamp64Milli(${time})`);
-  const moments = `arrayConcat(range(${first}, ${end}, ${SHORTEST_MS}), [${end} - 1])`;
-  const bucket = startOf(interval, "fromUnixTimestamp64Milli(moment, 'UTC')", calendar, binder);
-  return `SELECT DISTINCT ${bucket} AS bucket FROM (SELECT arrayJoin(${moments}) AS moment)`;
+/** A row for each interval of some times, with its start as `bucket`, and as `period` the place of its time among them, from 0. */
+export function calendarSql(spans: readonly TimeSpan[], { interval, calendar }: Cut, binder: Binder): string {
+  const moments = spans.map(({ from, to }, period) => {
+    const [first, end] = [from, to].map((time) => `toUnixTimestamp64Milli(${time})`);
+    return `arrayMap(ms -> (${period}, ms), arrayPushBack(range(${first}, ${end}, ${SHORTEST_MS}), ${end} - 1))`;
+  });
+  const bucket = startOf(interval, "fromUnixTimestamp64Milli(moment.2, 'UTC')", calendar, binder);
+  return `SELECT DISTINCT moment.1 AS period, ${bucket} AS bucket FROM (SELECT arrayJoin(arrayConcat(${moments.join(', ')})) AS moment)`;
 }
 
 /**

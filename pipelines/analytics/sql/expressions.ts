@@ -153,27 +153,27 @@ function holdsOfPerson({ person, seen, among }: PersonField, condition: ValueCon
   const inside = binder.inside();
   const site = binder.bind(among.siteId, 'String');
   const hasNumber = 'column' in person && person.column === 'value';
-  const said = [
-    `${ownTextOf(person, inside)} AS said`,
-    ...(hasNumber ? ['value AS number'] : []),
-    `${FIRST_ROW} AS place`,
-  ];
+  const said = inside.name(ownTextOf(person, inside));
   const until = among.before === null ? '' : ` AND timestamp < ${binder.time(among.before)}`;
-  const select = `SELECT site_id, actor, timestamp, ${said.join(', ')} FROM event_rows WHERE site_id = ${site}${until}`;
-  const rows = `(${binder.shared(inside.withNames(select))})`;
-  const isSo = holds({ text: 'said', number: hasNumber ? 'number' : 'toFloat64OrNull(said)' }, condition, binder);
+  const ofSite = `FROM event_rows WHERE site_id = ${site}${until}`;
+  const holding = (text: string): string =>
+    holds({ text, number: hasNumber ? 'value' : `toFloat64OrNull(${text})` }, condition, binder);
   const isSoOfNone = holds(ofText("''"), condition, binder);
   const pick = seen === 'first' ? 'argMin' : 'argMax';
-  const found = (conditions: string): string =>
-    `FROM (SELECT actor FROM ${rows} WHERE ${conditions}said != '' GROUP BY actor HAVING ${pick}(${isSo}, place) != ${isSoOfNone})`;
-  let persons = `SELECT groupArray(actor) ${found('')}`;
+  let persons = `SELECT groupArray(actor) FROM (${inside.withNames(
+    `SELECT actor ${ofSite} AND ${said} != '' GROUP BY actor HAVING ${pick}(${holding(said)}, ${FIRST_ROW}) != ${isSoOfNone}`,
+  )})`;
   if (seen === 'last' && among.since > 0) {
+    const value = hasNumber ? ', value' : '';
+    const rows = `(${binder.shared(inside.withNames(`SELECT site_id, actor, timestamp, ${said} AS said${value}, ${FIRST_ROW} AS place ${ofSite}`))})`;
+    const isSo = holding('said');
     const since = binder.time(among.since);
     const late = binder.scalar(`SELECT groupArrayIf(actor, tells = 1), groupArrayIf(actor, tells = 2) FROM (
   SELECT actor, if(max(said != ''), argMaxIf(${isSo}, place, said != '') != ${isSoOfNone}, 2) AS tells FROM ${rows} WHERE timestamp >= ${since} GROUP BY actor)`);
     // By the sort key's first column too, so that no earlier row is read where nobody is left.
     const untold = `(site_id, actor) GLOBAL IN (SELECT ${site}, arrayJoin(${late}.2))`;
-    persons = `SELECT arrayConcat(${late}.1, groupArray(actor)) ${found(`timestamp < ${since} AND ${untold} AND `)}`;
+    persons = `SELECT arrayConcat(${late}.1, groupArray(actor)) FROM (SELECT actor FROM ${rows}
+  WHERE timestamp < ${since} AND ${untold} AND said != '' GROUP BY actor HAVING argMax(${isSo}, place) != ${isSoOfNone})`;
   }
   return `actor GLOBAL IN (SELECT arrayJoin(${binder.scalar(persons)})) != ${isSoOfNone}`;
 }

@@ -49,10 +49,12 @@ export interface Binder {
    */
   shared(select: string): string;
   /**
-   * A name for the one value that a SELECT has, in all of the statement; equal ones share it. It is worked out once, and before what
-   * it stands in: ClickHouse works one anew that stands in an IN of another.
+   * A name for the one value that a SELECT has, or an expression without columns, in all of the statement; equal ones share it. It is
+   * worked out once, and before what it stands in: ClickHouse works one anew that stands in an IN of another.
+   *
+   * @param rows Conditions for the rows that the SELECT is asked about here. Where it says ROWS it has all that the statement asks it about.
    */
-  scalar(select: string): string;
+  scalar(select: string, rows?: string): string;
   /** For a SELECT inside of another, with names of its own. */
   inside(): Binder;
   statement(sql: string): Statement;
@@ -60,6 +62,9 @@ export interface Binder {
 
 /** Stands behind `FROM event_rows` where a SELECT's joins go. */
 export const JOINS = '/* joins */';
+
+/** Stands in a scalar's SELECT for the conditions of its rows. */
+export const ROWS = '/* rows */';
 
 /** Seconds since 1970 have ten digits and three behind the point: ClickHouse reads a number of four as a year, as of 1970. */
 const SECONDS_LENGTH = 14;
@@ -80,11 +85,12 @@ export function createBinder(): Binder {
   };
   const numbers = { v: new Map<string, string>(), w: new Map<string, string>() };
   const joins = new Map<string, string>();
-  const scalars = new Map<string, string>();
-  const scalar: Binder['scalar'] = (select) => {
-    const name = scalars.get(select) ?? `scalar${scalars.size}`;
-    scalars.set(select, name);
-    return name;
+  const scalars = new Map<string, Scalar>();
+  const scalar: Binder['scalar'] = (select, rows = '') => {
+    const known = scalars.get(select) ?? { name: `scalar${scalars.size}`, rows: new Set() };
+    scalars.set(select, known);
+    known.rows.add(rows);
+    return known.name;
   };
   const binderOf = (letter: keyof typeof numbers): Binder => {
     const known = numbers[letter];
@@ -143,8 +149,17 @@ function withJoins(select: string, joins: ReadonlyMap<string, string>): string {
   return select.replace(JOINS, () => wanted.join('\n'));
 }
 
-function withShared(sql: string, shared: ReadonlySet<string>, scalars: ReadonlyMap<string, string>): string {
-  let written = [...scalars].map(([select, name]) => `(${select}) AS ${name}`);
+interface Scalar {
+  name: string;
+  /** What the statement asks it about. */
+  rows: Set<string>;
+}
+
+function withShared(sql: string, shared: ReadonlySet<string>, scalars: ReadonlyMap<string, Scalar>): string {
+  let written = [...scalars].map(([select, { name, rows }]) => {
+    const asked = rows.size === 1 ? [...rows].join() : `(${[...rows].join(' OR ')})`;
+    return `(${select.replaceAll(ROWS, () => asked)}) AS ${name}`;
+  });
   let text = sql;
   // What contains others comes after them.
   for (const select of [...shared].reverse()) {

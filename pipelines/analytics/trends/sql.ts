@@ -43,13 +43,10 @@ const QUANTILE_ERROR = 0.005;
 export function trendsStatement(siteId: string, plan: TrendsPlan, minPersons = 1): Statement {
   const binder = createBinder();
   const asked = querySpan(plan, binder);
-  const spans: [TimeSpan, TimeSpan?] = plan.compares ? [asked, spanBefore(plan, binder)] : [asked];
+  const spans: [TimeSpan] | [TimeSpan, TimeSpan] = plan.compares ? [asked, spanBefore(plan, binder)] : [asked];
   const all = seriesEventsSql(siteId, plan, spans, binder);
   const counted = plan.breakdown === null ? plainSql(plan, all) : byValueSql(plan, all, minPersons);
-  const calendars = plan.filled
-    ? spans.flatMap((span, period) => (span === undefined ? [] : startsSql(plan, period, span, binder)))
-    : [];
-  const rows = calendars.length === 0 ? counted : `SELECT * FROM (${[counted, ...calendars].join('\nUNION ALL ')})`;
+  const rows = plan.filled ? `SELECT * FROM (${counted}\nUNION ALL ${startsSql(plan, spans, binder)})` : counted;
   return binder.statement(`${rows}\n${SPILLED}`);
 }
 
@@ -176,10 +173,10 @@ function figuresSql(plan: TrendsPlan): string {
   return `sum(ofEvents) AS events, uniqExactMerge(ofPersons) AS persons, ${amounts}, ${quantiles} AS quantiles, ${uniques} AS uniques`;
 }
 
-/** A row for each interval of a time, also one without events. */
-function startsSql(plan: TrendsPlan, period: number, span: TimeSpan, binder: Binder): string {
-  return `SELECT ${period}, 0, 'start', emptyArrayString(), 0, 0, bucket, 0, 0, '0', 0, NULL, NULL, [], 0
-FROM (${calendarSql(span, plan, binder)})`;
+/** A row for each interval of the times, also one without events. */
+function startsSql(plan: TrendsPlan, spans: readonly TimeSpan[], binder: Binder): string {
+  return `SELECT period, 0, 'start', emptyArrayString(), 0, 0, bucket, 0, 0, '0', 0, NULL, NULL, [], 0
+FROM (${calendarSql(spans, plan, binder)})`;
 }
 
 /** Whether some series measures numbers, or different texts. */

@@ -43,6 +43,33 @@ test('an event whose block is inserted twice counts once: before anybody looked,
   expect(await eventsOf(world)).toBe(80);
 });
 
+test('of a question and a cohort that read different events, what is inserted twice counts once for both', async () => {
+  const world = await unmerged();
+  const early = Array.from({ length: 6 }, (_, index) => storedRow(`v${index % 3}`, 'buy', index * DAY));
+  const late = Array.from({ length: 6 }, (_, index) => storedRow(`v${index % 3}`, 'visit', (30 + index) * DAY));
+  await world.store([early, early.slice(0, 4), late, late.slice(2)]);
+  const definition = {
+    conditions: [{ did: { events: ['buy'] }, is: 'at_least', times: 3, since: '2026-10-01', until: '2026-10-14' }],
+  };
+  const cohort = { id: 'thrice', name: 'Thrice', ...definition };
+  expect((await world.control.call('POST', 'sites/shop/cohorts', { body: cohort })).status).toBe(201);
+  const ask = async (is: string): Promise<number | undefined> =>
+    (
+      await world.ask<TrendsAnswer>('trends', {
+        ...question,
+        ...{
+          from: Date.UTC(2026, 9, 15),
+          series: [{ events: ['visit'], filters: [{ field: { cohort: 'thrice' }, is }] }],
+        },
+      })
+    ).series[0]?.events;
+  expect([await ask('in'), await ask('not_in')]).toEqual([0, 6]);
+  await checkDuplicates(world.database.warehouse);
+  expect([await ask('in'), await ask('not_in')]).toEqual([0, 6]);
+  await world.store([Array.from({ length: 3 }, (_, index) => storedRow(`v${index}`, 'buy', (7 + index) * DAY))]);
+  expect([await ask('in'), await ask('not_in')]).toEqual([6, 0]);
+});
+
 test('what was looked at stays so through merges, and what comes between is looked at', async () => {
   const world = await create();
   const first = rows(0, 30);
