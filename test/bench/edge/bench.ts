@@ -12,10 +12,16 @@ const SERVER_EVENTS = 20;
 /**
  * The edge alone, saturated with requests of browsers and of servers or at a fixed rate of events, every acknowledgement awaited;
  * beside it, in turns, the floor: the same requests only parsed and answered. Times on a shared machine vary: the ratios are
- * what counts. `--browser`, `--server`: one of the two; `--gzip`: of browsers, compressed; `--rate 10000`: events a second.
+ * what counts. `--browser`, `--server`: one of the two; `--gzip`: of browsers, compressed; `--rate 10000`: events a second;
+ * `--record`: also beside what one would write first, a record for each event.
  */
 export async function benchEdge(): Promise<void> {
-  const { times, rate, json, given } = benchOptions('edge', { rounds: 3, seconds: 5 }, ['browser', 'server', 'gzip']);
+  const { times, rate, json, given } = benchOptions('edge', { rounds: 3, seconds: 5 }, [
+    'browser',
+    'server',
+    'gzip',
+    'record',
+  ]);
   await withEdgeParts(setUpSite, async (edge) => {
     const metrics: Metric[] = [];
     for (const [kind, traffic] of [
@@ -23,7 +29,7 @@ export async function benchEdge(): Promise<void> {
       ['server', serverTraffic(edge.shop.serverKey, SERVER_EVENTS)],
     ] as const) {
       const isWanted = given.has(kind) || !(given.has('browser') || given.has('server'));
-      if (isWanted) metrics.push(...(await measureEdge(edge, kind, traffic, times, rate)));
+      if (isWanted) metrics.push(...(await measureEdge(edge, kind, traffic, times, rate, given.has('record'))));
     }
     report('edge', metrics, json);
   });
@@ -46,10 +52,14 @@ export const startEdge = ({ env }: Pick<EdgeAlone, 'env'>): Promise<BenchChild> 
 export const startFloor = ({ env }: Pick<EdgeAlone, 'env'>): Promise<BenchChild> =>
   startChild('./floor.ts', [], env, EDGE_NODE_ARGS);
 
+const startRecords = ({ env }: EdgeAlone): Promise<BenchChild> =>
+  startChild('./record_per_event.ts', [], env, EDGE_NODE_ARGS);
+
 /**
  * Measures the edge and the floor in turns, by the same traffic. Throws where a request was refused.
  *
  * @param rate Events a second; null: as many as they take.
+ * @param withRecords Also what makes a record of each event.
  */
 export async function measureEdge(
   edge: EdgeAlone,
@@ -57,8 +67,10 @@ export async function measureEdge(
   traffic: Traffic,
   { rounds, warmMs, runMs }: Times,
   rate: number | null,
+  withRecords = false,
 ): Promise<Metric[]> {
   const [own, floor] = [await startEdge(edge), await startFloor(edge)];
+  const records = withRecords ? await startRecords(edge) : null;
   const { note, all } = openMetrics();
   const run = async (child: BenchChild, durationMs: number) => {
     const processes = { own: child.pid, ...edge.partPids };
@@ -72,7 +84,7 @@ export async function measureEdge(
     });
     return { ...result, cpu: Object.fromEntries(cpus) as Record<string, number> };
   };
-  for (const child of [floor, own]) await run(child, warmMs);
+  for (const child of [floor, own, records]) if (child !== null) await run(child, warmMs);
   for (let round = 0; round < rounds; round += 1) {
     const [below, above] = [await run(floor, runMs), await run(own, runMs)];
     const [floorCpu, cpu] = [below.cpu['own'] as number, above.cpu['own'] as number];
@@ -86,7 +98,11 @@ export async function measureEdge(
     note(`${kind}: body of an event`, 'bytes', above.bytes / above.events);
     note(`${kind}: p50`, 'ms', above.p50Ms);
     note(`${kind}: p99`, 'ms', above.p99Ms);
+    if (records === null) continue;
+    const recordsCpu = (await run(records, runMs)).cpu['own'] as number;
+    note(`${kind}: edge to a record per event`, 'times', cpu / recordsCpu);
+    note(`${kind}: CPU of a record per event`, 's per million', recordsCpu);
   }
-  await Promise.all([own.stop(), floor.stop()]);
+  await Promise.all([own, floor, records].map((child) => child?.stop()));
   return all();
 }
