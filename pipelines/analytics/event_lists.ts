@@ -87,7 +87,7 @@ export function liveStatement(siteId: string, query: RecentEventsQuery, nowMs: n
   ]);
   return binder.statement(
     binder.withNames(`SELECT ${LISTED} FROM event_rows${JOINS} WHERE ${wanted}
-ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${limit}`),
+ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id, toDate(timestamp) LIMIT ${limit}`),
   );
 }
 
@@ -111,7 +111,7 @@ export function timelineStatement(siteId: string, query: TimelineQuery): Stateme
   ]);
   return binder.statement(
     binder.withNames(`SELECT ${LISTED} FROM event_rows${JOINS} WHERE ${wanted}
-ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${query.limit ?? TIMELINE_LIMIT}
+ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id, toDate(timestamp) LIMIT ${query.limit ?? TIMELINE_LIMIT}
 ${ROWS_BY_PLACE}`),
   );
 }

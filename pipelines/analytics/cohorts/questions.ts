@@ -142,7 +142,7 @@ function membersStatement(siteId: string, query: MembersQuery): Statement {
   const { limit = LISTED, after } = query;
   const wanted = `site_id = ${binder.bind(siteId, 'String')} AND ${isIn(ruleOf(query), binder)}`;
   const rows = binder.withNames(`SELECT actor, argMax((person_id, distinct_id), ${FIRST_ROW}) AS last,
-    argMaxIf(email_sha256, ${FIRST_ROW}, email_sha256 != '') AS email, uniqExact(event_hash) AS events,
+    argMaxIf(email_sha256, ${FIRST_ROW}, email_sha256 != '') AS email, uniqExact(event_hash, toDate(timestamp)) AS events,
     toUnixTimestamp64Milli(min(timestamp)) AS first_seen, toUnixTimestamp64Milli(max(timestamp)) AS last_seen, count() OVER () AS total
   FROM event_rows${JOINS} WHERE ${wanted} GROUP BY actor`);
   const behind = after === undefined ? '' : ` WHERE actor > ${binder.bind(after, 'UInt64')}`;

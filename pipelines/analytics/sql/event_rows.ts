@@ -70,7 +70,8 @@ const ROW = 'shardNum(), _part, _part_offset';
 const ORDER = 'timestamp, received_at, raw_index';
 
 /**
- * A condition for rows: of an event that stands there more than once only the first by FIRST_ROW.
+ * A condition for rows: of an event that stands there more than once only the first by FIRST_ROW. An id that comes again on another
+ * day, which deduplication lets through after its time, is another event.
  *
  * Where there are no rows to look for, ClickHouse knows before it reads that none is one of them, and reads none.
  *
@@ -84,7 +85,7 @@ export function countsOnce(ofSites: string, range: string, binder: Binder): stri
   const found = `SELECT event_hash ${inRange}
   AND event_hash GLOBAL IN (SELECT event_hash ${inRange} AND ${isUnchecked}) GROUP BY event_hash HAVING count() > 1`;
   const further = `SELECT arrayJoin(arraySlice(arraySort(groupArray((${ORDER}, (${ROW})))), 2)) AS row ${inRange}
-  AND event_hash GLOBAL IN (SELECT event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, event_id`;
+  AND event_hash GLOBAL IN (SELECT event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, event_id, toDate(timestamp)`;
   const rows = binder.scalar(`SELECT groupArray(row.4) FROM (${further})`, range);
   return `(${ROW}) GLOBAL NOT IN (SELECT arrayJoin(${rows}))`;
 }

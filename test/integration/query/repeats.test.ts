@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { checkDuplicates, watchDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
+import type { Listing } from '#pipelines/analytics/event_lists.ts';
 import type { TrendsAnswer } from '#pipelines/analytics/trends/answer.ts';
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import { until } from '#test/harness/until.ts';
@@ -43,31 +44,65 @@ test('an event whose block is inserted twice counts once: before anybody looked,
   expect(await eventsOf(world)).toBe(80);
 });
 
+const COHORT = 'sites/shop/cohorts';
+/** How many events of a name, from a day of October on, are of persons in a cohort, and how many are not. */
+async function eventsBy(
+  world: QueryWorld,
+  cohort: string,
+  event: string,
+  day: number,
+): Promise<(number | undefined)[]> {
+  const ask = async (is: string): Promise<number | undefined> => {
+    const series = [{ events: [event], filters: [{ field: { cohort }, is }] }];
+    const answer = await world.ask<TrendsAnswer>('trends', { ...question, from: Date.UTC(2026, 9, day), series });
+    return answer.series[0]?.events;
+  };
+  return [await ask('in'), await ask('not_in')];
+}
+
 test('of a question and a cohort that read different events, what is inserted twice counts once for both', async () => {
   const world = await unmerged();
   const early = Array.from({ length: 6 }, (_, index) => storedRow(`v${index % 3}`, 'buy', index * DAY));
   const late = Array.from({ length: 6 }, (_, index) => storedRow(`v${index % 3}`, 'visit', (30 + index) * DAY));
   await world.store([early, early.slice(0, 4), late, late.slice(2)]);
-  const definition = {
-    conditions: [{ did: { events: ['buy'] }, is: 'at_least', times: 3, since: '2026-10-01', until: '2026-10-14' }],
-  };
-  const cohort = { id: 'thrice', name: 'Thrice', ...definition };
-  expect((await world.control.call('POST', 'sites/shop/cohorts', { body: cohort })).status).toBe(201);
-  const ask = async (is: string): Promise<number | undefined> =>
-    (
-      await world.ask<TrendsAnswer>('trends', {
-        ...question,
-        ...{
-          from: Date.UTC(2026, 9, 15),
-          series: [{ events: ['visit'], filters: [{ field: { cohort: 'thrice' }, is }] }],
-        },
-      })
-    ).series[0]?.events;
-  expect([await ask('in'), await ask('not_in')]).toEqual([0, 6]);
+  const did = { did: { events: ['buy'] }, is: 'at_least', times: 3, since: '2026-10-01', until: '2026-10-14' };
+  const cohort = { id: 'thrice', name: 'Thrice', conditions: [did] };
+  expect((await world.control.call('POST', COHORT, { body: cohort })).status).toBe(201);
+  expect(await eventsBy(world, 'thrice', 'visit', 15)).toEqual([0, 6]);
   await checkDuplicates(world.database.warehouse);
-  expect([await ask('in'), await ask('not_in')]).toEqual([0, 6]);
+  expect(await eventsBy(world, 'thrice', 'visit', 15)).toEqual([0, 6]);
   await world.store([Array.from({ length: 3 }, (_, index) => storedRow(`v${index}`, 'buy', (7 + index) * DAY))]);
-  expect([await ask('in'), await ask('not_in')]).toEqual([6, 0]);
+  expect(await eventsBy(world, 'thrice', 'visit', 15)).toEqual([6, 0]);
+});
+
+test('an id that comes again on another day is another event, in one range and in two, whenever it is looked at', async () => {
+  const world = await unmerged();
+  const orders = (name: string, day: number): EventRow[] =>
+    ['a', 'b', 'c'].map((id) => storedRow(`v-${id}`, name, day * DAY, { event_id: `order-${id}` }));
+  const bought = orders('purchase', 0);
+  await world.store([bought, orders('refund', 20)]);
+  const cohort = { id: 'bought', name: 'Bought', conditions: [{ did: { events: ['purchase'] }, last_days: 800 }] };
+  expect((await world.control.call('POST', COHORT, { body: cohort })).status).toBe(201);
+  const hold = async (): Promise<void> => {
+    expect(await eventsBy(world, 'bought', 'refund', 20)).toEqual([3, 0]);
+    expect(await eventsOf(world)).toBe(6);
+    const { events } = await world.ask<Listing>('timeline', {
+      from: question.from,
+      to: question.to,
+      fresh: true,
+      distinct_id: 'v-a',
+    });
+    expect(events.map(({ event }) => event)).toEqual(['refund', 'purchase']);
+    const { members } = await world.ask<{ members: { events: number }[] }>('members', { cohort: 'bought' });
+    expect(members.map((member) => member.events)).toEqual([2, 2, 2]);
+  };
+  await hold();
+  await checkDuplicates(world.database.warehouse);
+  await hold();
+  await world.store([bought]);
+  await hold();
+  await checkDuplicates(world.database.warehouse);
+  await hold();
 });
 
 test('what was looked at stays so through merges, and what comes between is looked at', async () => {
