@@ -70,7 +70,7 @@ export async function measureEdge(
   withRecords = false,
 ): Promise<Metric[]> {
   const [own, floor] = [await startEdge(edge), await startFloor(edge)];
-  const records = withRecords ? await startRecords(edge) : null;
+  const records = withRecords ? [await startRecords(edge)] : [];
   const { note, all } = openMetrics();
   const run = async (child: BenchChild, durationMs: number) => {
     const processes = { own: child.pid, ...edge.partPids };
@@ -84,7 +84,7 @@ export async function measureEdge(
     });
     return { ...result, cpu: Object.fromEntries(cpus) as Record<string, number> };
   };
-  for (const child of [floor, own, records]) if (child !== null) await run(child, warmMs);
+  for (const child of [floor, own, ...records]) await run(child, warmMs);
   for (let round = 0; round < rounds; round += 1) {
     const [below, above] = [await run(floor, runMs), await run(own, runMs)];
     const [floorCpu, cpu] = [below.cpu['own'] as number, above.cpu['own'] as number];
@@ -98,11 +98,12 @@ export async function measureEdge(
     note(`${kind}: body of an event`, 'bytes', above.bytes / above.events);
     note(`${kind}: p50`, 'ms', above.p50Ms);
     note(`${kind}: p99`, 'ms', above.p99Ms);
-    if (records === null) continue;
-    const recordsCpu = (await run(records, runMs)).cpu['own'] as number;
-    note(`${kind}: edge to a record per event`, 'times', cpu / recordsCpu);
-    note(`${kind}: CPU of a record per event`, 's per million', recordsCpu);
+    for (const child of records) {
+      const recordsCpu = (await run(child, runMs)).cpu['own'] as number;
+      note(`${kind}: edge to a record per event`, 'times', cpu / recordsCpu);
+      note(`${kind}: CPU of a record per event`, 's per million', recordsCpu);
+    }
   }
-  await Promise.all([own, floor, records].map((child) => child?.stop()));
+  await Promise.all([own, floor, ...records].map((child) => child.stop()));
   return all();
 }
