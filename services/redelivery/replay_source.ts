@@ -9,7 +9,7 @@ import { topicOffsets } from '#infra/kafka/offsets.ts';
 import type { InRecord } from '#infra/kafka/record.ts';
 import { deadTopic, TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { holdRecords, isCaughtUp, mayHoldMore, partitionFacts } from '#infra/redelivery/replay_topics.ts';
+import { hasPassed, holdRecords, isCaughtUp, mayHoldMore, partitionFacts } from '#infra/redelivery/replay_topics.ts';
 import { type Codec, createCodec, createEventBatchReader, type EventBatchReader } from '#infra/registry/codec.ts';
 import type { Registry } from '#infra/registry/schema_registry.ts';
 import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
@@ -221,7 +221,11 @@ export async function planRange(
   const reached = await hasReached();
   const found = rangeOf(await facts());
   const range = reached ? { ...found, notReached: 0 } : found;
-  const warehouse = session.groupOf('warehouse');
-  if (!replay.force) await until('warehouse', () => isCaughtUp(session, warehouse, TOPICS.outcomes));
+  if (!replay.force) {
+    // More come all the time: those that stand there now tell what was sent by now.
+    const outcomes = await topicOffsets(session.admin, TOPICS.outcomes);
+    const warehouse = session.groupOf('warehouse');
+    await until('warehouse', () => hasPassed(session, warehouse, TOPICS.outcomes, outcomes));
+  }
   return stopped() ? null : range;
 }
