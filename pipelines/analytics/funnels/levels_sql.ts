@@ -53,10 +53,10 @@ function hasOptional({ steps }: FunnelPlan): boolean {
 }
 
 function foundAndOpen(plan: FunnelPlan, step: number, span: string): string[] {
-  return [
-    `${foundAt(plan, step, span)} AS found${step}`,
-    `${carriedOn(plan, `found${step}`, excludedAfter(plan, step))} AS open${step}`,
-  ];
+  const found = `${foundAt(plan, step, span)} AS found${step}`;
+  // Nothing comes after the last.
+  if (step === plan.steps.length) return [found];
+  return [found, `${carriedOn(plan, `found${step}`, excludedAfter(plan, step))} AS open${step}`];
 }
 
 function isPlaced({ breakdown }: FunnelPlan, step: number): boolean {
