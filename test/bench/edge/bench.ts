@@ -52,8 +52,8 @@ export const startEdge = ({ env }: Pick<EdgeAlone, 'env'>): Promise<BenchChild> 
 export const startFloor = ({ env }: Pick<EdgeAlone, 'env'>): Promise<BenchChild> =>
   startChild('./floor.ts', [], env, EDGE_NODE_ARGS);
 
-const startRecords = ({ env }: EdgeAlone): Promise<BenchChild> =>
-  startChild('./record_per_event.ts', [], env, EDGE_NODE_ARGS);
+const startRecords = ({ env, addresses }: EdgeAlone): Promise<BenchChild> =>
+  startChild('./record_per_event.ts', [addresses.kafkaBrokers], env, EDGE_NODE_ARGS);
 
 /**
  * Measures the edge and the floor in turns, by the same traffic. Throws where a request was refused.

@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 import { Kafka, logLevel } from 'kafkajs';
 
@@ -5,11 +6,8 @@ const TOPIC = 'bench.records';
 const PARTITIONS = 12;
 
 /** What one would write first: Fastify and kafkajs, a record for each event, the request's send awaited. */
-const kafka = new Kafka({
-  clientId: 'bench',
-  brokers: (process.env['KAFKA_BROKERS'] ?? '').split(','),
-  logLevel: logLevel.NOTHING,
-});
+const [brokers = ''] = process.argv.slice(2);
+const kafka = new Kafka({ clientId: 'bench', brokers: brokers.split(','), logLevel: logLevel.NOTHING });
 const admin = kafka.admin();
 await admin.connect();
 await admin.createTopics({ topics: [{ topic: TOPIC, numPartitions: PARTITIONS }], waitForLeaders: true });
@@ -29,5 +27,4 @@ app.post('*', async (request) => {
   return { accepted: events.length };
 });
 await app.listen({ host: '127.0.0.1', port: 0 });
-const address = app.server.address();
-process.send?.({ port: typeof address === 'object' ? address?.port : undefined });
+process.send?.({ port: (app.server.address() as AddressInfo).port });

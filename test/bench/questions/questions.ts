@@ -237,10 +237,9 @@ const REGULARS: Filter = {
         { did: { events: ['view_item'] }, is: 'at_least', times: 3, from: TO - 3 * DAYS * DAY_MS, to: TO },
         { did: { events: ['purchase'] }, is: 'exactly', times: 0, from: TO - 3 * DAYS * DAY_MS, to: TO },
         {
-          ...{
-            field: { person: { column: 'country' }, seen: 'last', among: { siteId: SITE, before: null, since: 0 } },
-          },
-          ...{ is: 'equal', to: ['DE', 'FR'] },
+          field: { person: { column: 'country' }, seen: 'last', among: { siteId: SITE, before: null, since: 0 } },
+          is: 'equal',
+          to: ['DE', 'FR'],
         },
         { field: { cohort: 'staff', rule: { siteId: SITE, list: LIST } }, is: 'not_in' },
       ],
@@ -250,34 +249,19 @@ const REGULARS: Filter = {
 };
 /** What tells who is in it, of all events of the site. */
 const OF_COHORT = [...ORDER, 'country', 'email_sha256', 'phone_hmac', 'external_id_sha256'];
-const ofCohort = ({ name, statement }: BenchQuestion, columns: readonly string[]): BenchQuestion => ({
+const ofCohort = ({ name, statement, needs: own }: BenchQuestion): BenchQuestion => ({
   name: `${name} of a cohort`,
   statement,
-  needs: needs([...OF_COHORT, ...columns], FROM),
+  needs: needs([...new Set([...OF_COHORT, ...own.columns])], FROM),
 });
+const BY_CAMPAIGN = { filters: [REGULARS], breakdown: { field: property('utm_campaign') } };
 const COHORTS: BenchQuestion[] = [
-  ofCohort(trends('events', { filters: [REGULARS] }, []), []),
-  ofCohort(trends('by a property', { filters: [REGULARS], breakdown: { field: property('utm_campaign') } }, []), [
-    textOf('utm_campaign'),
-  ]),
-  ofCohort(funnel('four steps', { filters: [REGULARS] }), []),
-  ofCohort(visits('by channel', { filters: [REGULARS], breakdown: { visit: 'channel' } }, []), [
-    'visit_key',
-    'arrival',
-  ]),
-  ofCohort(
-    revenue(
-      'by a property, the time before',
-      {
-        filters: [REGULARS],
-        compare: 'previous',
-        breakdown: { field: property('utm_campaign') },
-      },
-      [],
-    ),
-    ['value', 'currency', 'order_id', textOf('tax'), textOf('shipping'), textOf('utm_campaign')],
-  ),
-];
+  trends('events', { filters: [REGULARS] }, []),
+  trends('by a property', BY_CAMPAIGN, [textOf('utm_campaign')]),
+  funnel('four steps', { filters: [REGULARS] }),
+  visits('by channel', { filters: [REGULARS], breakdown: { visit: 'channel' } }, []),
+  revenue('by a property, the time before', { ...BY_CAMPAIGN, compare: 'previous' }, [textOf('utm_campaign')]),
+].map(ofCohort);
 
 const SESSIONS: BenchQuestion = {
   name: 'sessions by SQL',
