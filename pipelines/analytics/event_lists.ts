@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox';
 import { closed } from './filters.ts';
 import { common, EXAMPLE_TIME, limitOf, question, ROWS_MAX, scopeOf, selectionShape, time } from './question.ts';
+import { EVENT } from './sql/event_rows.ts';
 import { allOf, inScope, selects } from './sql/expressions.ts';
 import { type Binder, createBinder, JOINS, type Statement } from './sql/statement.ts';
 
@@ -87,7 +88,7 @@ export function liveStatement(siteId: string, query: RecentEventsQuery, nowMs: n
   ]);
   return binder.statement(
     binder.withNames(`SELECT ${LISTED} FROM event_rows${JOINS} WHERE ${wanted}
-ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id, toDate(timestamp) LIMIT ${limit}`),
+ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY ${EVENT} LIMIT ${limit}`),
   );
 }
 
@@ -111,7 +112,7 @@ export function timelineStatement(siteId: string, query: TimelineQuery): Stateme
   ]);
   return binder.statement(
     binder.withNames(`SELECT ${LISTED} FROM event_rows${JOINS} WHERE ${wanted}
-ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id, toDate(timestamp) LIMIT ${query.limit ?? TIMELINE_LIMIT}
+ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY ${EVENT} LIMIT ${query.limit ?? TIMELINE_LIMIT}
 ${ROWS_BY_PLACE}`),
   );
 }

@@ -7,6 +7,7 @@ import { IDENTIFIER_VARIANTS, type Identifier, noIdentifiers } from '#pipelines/
 import type { EventRow } from '#pipelines/warehouse/block.ts';
 import type { ActionSource, EventEntry, SiteMode } from '#schemas/event.ts';
 import type { DestinationRule, Site } from '#schemas/setting.ts';
+import { EVENT } from './sql/event_rows.ts';
 import { createBinder, type Statement } from './sql/statement.ts';
 
 const IDENTIFIERS = Object.keys(IDENTIFIER_VARIANTS) as Identifier[];
@@ -34,7 +35,7 @@ export function previewStatement(siteId: string, sinceMs: number, limit: number)
   email_sha256 != '' AS email, phone_hmac != '' AS phone, first_name_sha256 != '' AS first_name,
   last_name_sha256 != '' AS last_name, external_id_sha256 != '' AS external_id, value, currency, order_id, properties
 FROM event_rows WHERE ${wanted}
-ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY event_id LIMIT ${limit}`);
+ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY ${EVENT} LIMIT ${limit}`);
 }
 
 /** What is shown of one event. */

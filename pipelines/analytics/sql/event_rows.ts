@@ -66,12 +66,17 @@ const CHECKED = "SELECT CAST(groupArray((place, checked_below)), 'Map(String, In
 /** A row by where it lies: parts are those of one moment for a whole query (select_rows.ts). */
 const ROW = 'shardNum(), _part, _part_offset';
 
+/**
+ * What tells events of a site apart: copies of a row have one time, and an id that comes again on another day, which deduplication
+ * lets through after its time, is another event.
+ */
+export const EVENT = 'event_id, toDate(timestamp)';
+
 /** What FIRST_ROW puts in order: of few rows, so that it need not be one number. */
 const ORDER = 'timestamp, received_at, raw_index';
 
 /**
- * A condition for rows: of an event that stands there more than once only the first by FIRST_ROW. An id that comes again on another
- * day, which deduplication lets through after its time, is another event.
+ * A condition for rows: of an event that stands there more than once only the first by FIRST_ROW.
  *
  * Where there are no rows to look for, ClickHouse knows before it reads that none is one of them, and reads none.
  *
@@ -85,7 +90,7 @@ export function countsOnce(ofSites: string, range: string, binder: Binder): stri
   const found = `SELECT event_hash ${inRange}
   AND event_hash GLOBAL IN (SELECT event_hash ${inRange} AND ${isUnchecked}) GROUP BY event_hash HAVING count() > 1`;
   const further = `SELECT arrayJoin(arraySlice(arraySort(groupArray((${ORDER}, (${ROW})))), 2)) AS row ${inRange}
-  AND event_hash GLOBAL IN (SELECT event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, event_id, toDate(timestamp)`;
+  AND event_hash GLOBAL IN (SELECT event_hash FROM repeated_events WHERE ${ofSites} UNION ALL ${found}) GROUP BY site_id, ${EVENT}`;
   const rows = binder.scalar(`SELECT groupArray(row.4) FROM (${further})`, range);
   return `(${ROW}) GLOBAL NOT IN (SELECT arrayJoin(${rows}))`;
 }

@@ -155,26 +155,26 @@ function holdsOfPerson({ person, seen, among }: PersonField, condition: ValueCon
   const hasNumber = 'column' in person && person.column === 'value';
   const said = inside.name(ownTextOf(person, inside));
   const until = among.before === null ? '' : ` AND timestamp < ${binder.time(among.before)}`;
-  const ofSite = `FROM event_rows WHERE site_id = ${site}${until}`;
-  const holding = (text: string): string =>
-    holds({ text, number: hasNumber ? 'value' : `toFloat64OrNull(${text})` }, condition, binder);
+  const ofSite = `event_rows WHERE site_id = ${site}${until}`;
   const isSoOfNone = holds(ofText("''"), condition, binder);
+  const isSo = (text: string): string =>
+    holds({ text, number: hasNumber ? 'value' : `toFloat64OrNull(${text})` }, condition, binder);
   const pick = seen === 'first' ? 'argMin' : 'argMax';
-  let persons = `SELECT groupArray(actor) FROM (${inside.withNames(
-    `SELECT actor ${ofSite} AND ${said} != '' GROUP BY actor HAVING ${pick}(${holding(said)}, ${FIRST_ROW}) != ${isSoOfNone}`,
-  )})`;
-  if (seen === 'last' && among.since > 0) {
+  const found = (rows: string, text: string, place: string): string =>
+    `SELECT actor FROM ${rows} AND ${text} != '' GROUP BY actor HAVING ${pick}(${isSo(text)}, ${place}) != ${isSoOfNone}`;
+  const fromAll = (): string => `SELECT groupArray(actor) FROM (${inside.withNames(found(ofSite, said, FIRST_ROW))})`;
+  const fromLateFirst = (): string => {
     const value = hasNumber ? ', value' : '';
-    const rows = `(${binder.shared(inside.withNames(`SELECT site_id, actor, timestamp, ${said} AS said${value}, ${FIRST_ROW} AS place ${ofSite}`))})`;
-    const isSo = holding('said');
+    const rows = `(${binder.shared(inside.withNames(`SELECT site_id, actor, timestamp, ${said} AS said${value}, ${FIRST_ROW} AS place FROM ${ofSite}`))})`;
     const since = binder.time(among.since);
     const late = binder.scalar(`SELECT groupArrayIf(actor, tells = 1), groupArrayIf(actor, tells = 2) FROM (
-  SELECT actor, if(max(said != ''), argMaxIf(${isSo}, place, said != '') != ${isSoOfNone}, 2) AS tells FROM ${rows} WHERE timestamp >= ${since} GROUP BY actor)`);
+  SELECT actor, if(max(said != ''), argMaxIf(${isSo('said')}, place, said != '') != ${isSoOfNone}, 2) AS tells FROM ${rows} WHERE timestamp >= ${since} GROUP BY actor)`);
     // By the sort key's first column too, so that no earlier row is read where nobody is left.
     const untold = `(site_id, actor) GLOBAL IN (SELECT ${site}, arrayJoin(${late}.2))`;
-    persons = `SELECT arrayConcat(${late}.1, groupArray(actor)) FROM (SELECT actor FROM ${rows}
-  WHERE timestamp < ${since} AND ${untold} AND said != '' GROUP BY actor HAVING argMax(${isSo}, place) != ${isSoOfNone})`;
-  }
+    const early = found(`${rows} WHERE timestamp < ${since} AND ${untold}`, 'said', 'place');
+    return `SELECT arrayConcat(${late}.1, groupArray(actor)) FROM (${early})`;
+  };
+  const persons = seen === 'last' && among.since > 0 ? fromLateFirst() : fromAll();
   return `actor GLOBAL IN (SELECT arrayJoin(${binder.scalar(persons)})) != ${isSoOfNone}`;
 }
 
