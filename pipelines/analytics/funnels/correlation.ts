@@ -1,11 +1,11 @@
 // Correlation: what goes with converting in a funnel.
 
 import { type Static, Type } from 'typebox';
-import { type Field, fieldShape } from '../filters.ts';
+import { fieldShape } from '../filters.ts';
 import { EXAMPLE_TIME, limitOf, question } from '../question.ts';
 import { digestOfText, NO_DIGEST } from '../sql/event_rows.ts';
 import { type Binder, createBinder, type Statement } from '../sql/statement.ts';
-import { breakdownTextsSql } from './levels_sql.ts';
+import { breakdownTextsSql, fieldOf } from './levels_sql.ts';
 import { type FunnelPlan, type FunnelQuery, funnelPlan, funnelProblems, funnelShape } from './query.ts';
 import { attemptsSql, spanOf } from './sql.ts';
 
@@ -70,8 +70,8 @@ type Candidate = Static<typeof candidateShape>;
 
 /** What a correlation asks for, as docs/analytics.md defines it. */
 export interface CorrelationPlan {
-  /** One for the events, or one for each field. */
-  funnels: FunnelPlan[];
+  /** By the name of an event, or by the fields. */
+  funnel: FunnelPlan;
   /** Whether events between the first step and the end are compared, and not values. */
   ofEvents: boolean;
   actorsMin: number;
@@ -81,12 +81,10 @@ export interface CorrelationPlan {
 
 export function correlationPlan(query: CorrelationQuery): CorrelationPlan {
   const common = { actorsMin: query.actors_min ?? ACTORS_MIN, candidatesMax: CANDIDATES_MAX + 1 };
-  const breakdown = (field: Field) => ({ ...funnelOf(query), breakdown: { field, at: 'first_step' as const } });
-  if (query.fields !== undefined) {
-    return { ...common, ofEvents: false, funnels: query.fields.map((field) => funnelPlan(breakdown(field))) };
-  }
-  const funnel = funnelPlan(breakdown({ column: 'event' }));
-  return { ...common, ofEvents: true, funnels: [{ ...funnel, looked: 'passing' }] };
+  const [field = { column: 'event' as const }, ...besides] = query.fields ?? [];
+  const funnel = { ...funnelPlan({ ...funnelOf(query), breakdown: { field, at: 'first_step' } }), besides };
+  if (query.fields !== undefined) return { ...common, ofEvents: false, funnel };
+  return { ...common, ofEvents: true, funnel: { ...funnel, looked: 'passing' } };
 }
 
 function funnelOf({ fields: _fields, actors_min: _min, limit: _limit, ...funnel }: CorrelationQuery): FunnelQuery {
@@ -164,30 +162,31 @@ const strength = ({ odds_ratio }: Candidate): number => Math.round(Math.abs(Math
  */
 export function correlationStatement(siteId: string, plan: CorrelationPlan, minPersons = 1): Statement {
   const binder = createBinder();
-  const rows = plan.funnels.map((funnel, field) => {
-    const last = funnel.steps.length;
-    const having = plan.ofEvents ? eventsSql(siteId, funnel, binder) : valuesSql(siteId, funnel, binder);
-    const counted = `SELECT pair.1 AS isAll, pair.2 AS value, count() AS actors, countIf(reached[${last}]) AS converted
+  const { funnel } = plan;
+  const last = funnel.steps.length;
+  const having = plan.ofEvents ? eventsSql(siteId, funnel, binder) : valuesSql(siteId, funnel, binder);
+  const counted = `SELECT field, pair.1 AS isAll, pair.2 AS value, count() AS actors, countIf(reached[${last}]) AS converted
 FROM (${having}) ARRAY JOIN arrayConcat([(1, ${NO_DIGEST})], arrayMap(x -> (0, x), having)) AS pair
-GROUP BY isAll, value HAVING isAll OR actors >= ${plan.actorsMin}`;
-    const texts = breakdownTextsSql(siteId, funnel, binder, minPersons);
-    return `SELECT isAll, ${field} AS field, texts.text AS text, actors, converted
-FROM (${counted}) AS counted LEFT JOIN (${texts}) AS texts ON counted.value = texts.digest
+GROUP BY field, isAll, value HAVING isAll OR actors >= ${plan.actorsMin}`;
+  const texts = breakdownTextsSql(siteId, funnel, binder, minPersons);
+  const ofField = funnel.besides.length === 0 ? '' : ' AND counted.field = texts.field';
+  return binder.statement(`SELECT isAll, counted.field AS field, texts.text AS text, actors, converted
+FROM (${counted}) AS counted LEFT JOIN (${texts}) AS texts ON counted.value = texts.digest${ofField}
 WHERE counted.value = 0 OR notEmpty(texts.text)
-ORDER BY isAll DESC, actors DESC, text LIMIT ${plan.candidatesMax} BY isAll`;
-  });
-  return binder.statement(
-    `SELECT * FROM (${rows.join('\nUNION ALL\n')}) ORDER BY field, isAll DESC, actors DESC, text`,
-  );
+ORDER BY field, isAll DESC, actors DESC, text LIMIT ${plan.candidatesMax} BY field, isAll`);
 }
 
-/** `reached` and the digest of the only value that an attempt `having` it began with. */
+/** `field`, `reached` and the digest of the only value that an attempt `having` it began with. */
 function valuesSql(siteId: string, funnel: FunnelPlan, binder: Binder): string {
-  return `SELECT reached, [value] AS having FROM (${attemptsSql(siteId, funnel, binder, {})})`;
+  const attempts = attemptsSql(siteId, funnel, binder, {
+    more: [`${fieldOf(funnel)} AS field`],
+    kept: funnel.besides.length === 0 ? [] : ['packed'],
+  });
+  return `SELECT field, reached, [value] AS having FROM (${attempts})`;
 }
 
 /**
- * `reached` and the digests of the names of events after the attempt's beginning and before its end: before the last step, or,
+ * `field`, `reached` and the digests of the names of events after the attempt's beginning and before its end: before the last step, or,
  * where it did not get there, within the window. What the steps name is left out, as all who convert have it.
  */
 function eventsSql(siteId: string, funnel: FunnelPlan, binder: Binder): string {
@@ -197,7 +196,7 @@ function eventsSql(siteId: string, funnel: FunnelPlan, binder: Binder): string {
   const until = `if(reached[${last}], end${last}, began + ${spanOf(funnel, binder)}) AS until`;
   const attempts = attemptsSql(siteId, funnel, binder, { more: ['digests', 'stamp', began, until] });
   const names = binder.bind([...new Set(funnel.steps.flatMap(({ events = [] }) => events))], 'Array(String)');
-  return `SELECT reached, arrayDistinct(arrayFilter((x, s) -> s > began AND s < until AND NOT has(arrayMap(name -> ${digestOfText('name')}, ${names}), x), digests, stamp)) AS having
+  return `SELECT 0 AS field, reached, arrayDistinct(arrayFilter((x, s) -> s > began AND s < until AND NOT has(arrayMap(name -> ${digestOfText('name')}, ${names}), x), digests, stamp)) AS having
 FROM (${attempts})`;
 }
 

@@ -2,6 +2,7 @@
 
 import type { Selection } from '../question.ts';
 import {
+  actorOf,
   digestOf,
   digestOfText,
   firstRowsSql,
@@ -315,9 +316,25 @@ FROM (${sessions}) ARRAY JOIN sessions AS session`;
 /** `entry`, an event packed, with its `actor`. */
 function rowsSql(siteId: string, plan: FunnelPlan, binder: Binder): string {
   const mask = binder.name(maskSql(plan, binder));
-  const digest = plan.breakdown === null ? NO_DIGEST : binder.name(digestOfText(textOf(plan.breakdown.field, binder)));
-  const columns = { actor: 'actor', entry: packed(mask, digest) };
+  const columns = { actor: 'actor', entry: packed(mask, ...ofBreakdown(plan, binder)) };
   return firstRowsSql({ siteId, span: lookedSpan(plan, binder), columns, ...rowsWanted(plan, mask, binder) }, binder);
+}
+
+/** The low bits of an actor's digest that say, where there are several fields, of which of them its events are. */
+const FIELD_BITS = 3;
+
+/** Of which field an attempt is, from 0, as `packed` tells it. */
+export const fieldOf = ({ besides }: FunnelPlan): string =>
+  besides.length === 0 ? '0' : `bitAnd(${actorOf('packed[1]')}, ${2 ** FIELD_BITS - 1})`;
+
+/** The digest that an event is packed with; and of several fields the actor, as each event is packed once for every field. */
+function ofBreakdown({ breakdown, besides }: FunnelPlan, binder: Binder): [digest: string, actor?: string] {
+  if (breakdown === null) return [NO_DIGEST];
+  const digests = [breakdown.field, ...besides].map((field) => binder.name(digestOfText(textOf(field, binder))));
+  if (besides.length === 0) return [digests.join()];
+  if (digests.length > 2 ** FIELD_BITS) throw new Error('the number of a field does not fit its bits');
+  const one = binder.name(`arrayJoin([${digests.map((digest, field) => `(${field}, ${digest})`).join(', ')}])`);
+  return [`${one}.2`, `bitShiftLeft(bitShiftRight(actor, ${FIELD_BITS}), ${FIELD_BITS}) + ${one}.1`];
 }
 
 /** The time whose events are looked at. */
@@ -325,13 +342,15 @@ function lookedSpan({ from, to, lookbackMs }: FunnelPlan, binder: Binder): TimeS
   return querySpan({ from: from - (lookbackMs ?? 0), to }, binder);
 }
 
-/** `digest` and `text` of all values that the breakdown of a funnel may have. */
+/** `digest` and `text` of all values that the breakdown of a funnel may have; and of several fields which one's, `field`. */
 export function breakdownTextsSql(siteId: string, plan: FunnelPlan, binder: Binder, minPersons = 1): string {
   if (plan.breakdown === null) throw new Error('a funnel without a breakdown has no texts');
-  return textsSql(siteId, lookedSpan(plan, binder), plan.breakdown.field, binder, {
-    minPersons,
-    filters: plan.filters,
-  });
+  const { besides, filters } = plan;
+  const texts = [plan.breakdown.field, ...besides].map((field) =>
+    textsSql(siteId, lookedSpan(plan, binder), field, binder, { minPersons, filters }),
+  );
+  if (besides.length === 0) return texts.join();
+  return texts.map((select, field) => `SELECT ${field} AS field, * FROM (${select})`).join('\nUNION ALL\n');
 }
 
 function rowsWanted(plan: FunnelPlan, mask: string, binder: Binder): Pick<WantedRows, 'selections' | 'conditions'> {

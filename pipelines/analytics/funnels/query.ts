@@ -204,6 +204,8 @@ export interface FunnelPlan extends Scope {
   /** How long before the scope events are looked at for their values alone; null where they are not. */
   lookbackMs: number | null;
   breakdown: Attribution | null;
+  /** Fields beside that of the breakdown: of each there is an attempt more of every actor, with its value. */
+  besides: readonly Field[];
   trend: { interval: Interval; calendar: Calendar } | null;
   /** Values, and intervals, that an answer holds. */
   groupsMax: number;
@@ -222,6 +224,7 @@ export function funnelPlan(query: FunnelQuery): FunnelPlan {
     looked: looked(query),
     lookbackMs: breakdown?.lookback_ms ?? null,
     breakdown: breakdown === undefined ? null : { step: 1, limit: VALUES, ...breakdown },
+    besides: [],
     trend: trend === undefined ? null : { interval: trend.interval, calendar: calendarOf(trend) },
     groupsMax: groupsMax(query),
   };

@@ -248,12 +248,13 @@ export const MARK = `bitShiftLeft(${ARRIVAL}, 16) + toUInt16(raw_index)`;
  *
  * @param mask An expression of the type UInt16.
  * @param digest One of the type UInt64.
+ * @param actor Another of that type.
  */
-export function packed(mask: string, digest: string = NO_DIGEST): string {
+export function packed(mask: string, digest: string = NO_DIGEST, actor = 'actor'): string {
   const late = `bitShiftLeft(${ARRIVAL}, 32) + bitShiftLeft(toUInt64(toUInt16(raw_index)), 16)`;
   const [high, low] =
     digest === NO_DIGEST ? ['', ''] : [` + bitShiftRight(${digest}, 48)`, ` + bitShiftLeft(${digest}, 16)`];
-  return `bitShiftLeft(toUInt256(bitShiftLeft(toUInt128(actor), 64) + bitShiftLeft(${TIME}, 16) + bitShiftRight(${ARRIVAL}, 32)), 128)
+  return `bitShiftLeft(toUInt256(bitShiftLeft(toUInt128(${actor}), 64) + bitShiftLeft(${TIME}, 16) + bitShiftRight(${ARRIVAL}, 32)), 128)
   + (bitShiftLeft(toUInt128(${late}${high}), 64)${low} + ${mask})`;
 }
 

@@ -8,8 +8,8 @@ import {
 } from '#test/harness/documented_questions.ts';
 
 const bytesOf = ({ statement }: DocumentedQuestion): number => Buffer.byteLength(statement.sql);
-/** Each field of a correlation is a funnel of its own, what is looked at are visits made once more, and orders are put together. */
-const isOfSeveral = ({ name }: DocumentedQuestion): boolean => /two fields|attention|^revenue/.test(name);
+/** What is looked at are visits made once more, and orders are put together. */
+const isOfSeveral = ({ name }: DocumentedQuestion): boolean => /attention|^revenue/.test(name);
 
 test.for([...documentedQuestions('none', 'property', 'person'), ...selectedByPersons(), ...questionsByPageRules()])(
   'the SQL of $name has at most 8 kB',
