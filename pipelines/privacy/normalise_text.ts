@@ -166,9 +166,11 @@ function holdsHeader(text: string): boolean {
   return colon >= 0 && HEADER_MARK.test(text);
 }
 
-/** A part of a path by which the next one, or the one behind that, may be a secret. */
-const PATH_MARK =
-  /(?:token|passw|passcode|secret|jwt|key|magic|otp|reset|recover|invit|unsubscribe|verif|activat|confirm|validat|link)[^/]{0,24}\/[^/]/i;
+/** What a part of a path holds by which the next one, or the one behind that, may be a secret: literal texts alone. */
+export const SECRET_PATH_WORD =
+  /token|passw|passcode|secret|jwt|key|magic|otp|reset|recover|invit|unsubscribe|verif|activat|confirm|validat|link/;
+export const SECRET_PATH_GAP_MAX = 24;
+const PATH_MARK = new RegExp(`(?:${SECRET_PATH_WORD.source})[^/]{0,${SECRET_PATH_GAP_MAX}}/[^/]`, 'i');
 
 const holdsSecretPath = (text: string): boolean => text.length >= SECRET_CHARACTERS_MIN && PATH_MARK.test(text);
 

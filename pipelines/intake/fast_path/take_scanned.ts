@@ -26,7 +26,7 @@ import {
 } from '../field_rules.ts';
 import { isForServers, isIdentifyName } from '../site_rules.ts';
 import { readTimestamp } from '../timestamp.ts';
-import type { ScannedEvent } from './scan_body.ts';
+import type { ScannedEvent, TextSpan } from './scan_body.ts';
 
 /** Whether a caller's events may be taken by the fast path: it removes nothing that only some sites want gone. */
 export function mayScan(site: Site, { caller }: ApiKey, gpc: boolean): boolean {
@@ -135,8 +135,7 @@ function readVisitor(call: IntakeRequest, sent: string | null): Visitor | null {
 function areClean(scanned: ScannedEvent, countries: readonly string[], budget: WorkBudget): boolean {
   for (const span of scanned.unclear ?? []) {
     const text = scanned.of(span);
-    const mayKeep =
-      span.hasFewDigits && span.stands === 'text' && text.length <= KEPT_CHARACTERS_MAX && !text.includes('%');
+    const mayKeep = span.hasFewDigits && span.stands === 'text' && isReadAlike(text, span);
     const steps = mayKeep ? cleanTexts.get(text) : undefined;
     if (steps !== undefined && spend(budget, steps)) continue;
     const before = budget.made.steps;
@@ -146,9 +145,16 @@ function areClean(scanned: ScannedEvent, countries: readonly string[], budget: W
   return true;
 }
 
+/** Whether what are no digits in the text cannot become some: only ASCII has as many bytes as characters, and there escapes alone do. */
+function isReadAlike(text: string, { start, end }: TextSpan): boolean {
+  return (
+    text.length === end - start && text.length <= KEPT_CHARACTERS_MAX && !text.includes('%') && !text.includes('&#')
+  );
+}
+
 /**
  * Texts that hold nothing personal, mostly pages' addresses, and the steps that it took to see it. None that could be read
- * otherwise for another country, for which it would need more digits or escapes of such.
+ * otherwise for another country, for which it would need more digits.
  */
 const cleanTexts = new Map<string, number>();
 const KEPT_MAX = 2048;

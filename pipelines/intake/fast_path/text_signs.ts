@@ -4,7 +4,13 @@
 import { CONSENT_PROPERTIES } from '#pipelines/events/consent.ts';
 import { knownMeaning } from '#pipelines/privacy/key_meaning.ts';
 import type { KeyMeaning, RedactionRule } from '#pipelines/privacy/key_words.ts';
-import { NUMBER_DIGITS_MIN, SECRET_CHARACTERS_MIN, SECRET_MARK } from '#pipelines/privacy/normalise_text.ts';
+import {
+  NUMBER_DIGITS_MIN,
+  SECRET_CHARACTERS_MIN,
+  SECRET_MARK,
+  SECRET_PATH_GAP_MAX,
+  SECRET_PATH_WORD,
+} from '#pipelines/privacy/normalise_text.ts';
 import type { Stands } from '#pipelines/privacy/redact_text.ts';
 
 export const QUOTE = 0x22;
@@ -69,15 +75,25 @@ for (const [at, sign] of ['-', '_', '.'].entries()) FOLDED[sign.charCodeAt(0)] =
 FOLDED.fill(30, 0x30, 0x3a);
 const mixed = (hash: number, byte: number): number => ((hash << SHIFT) | (FOLDED[byte] as number)) & MASK;
 
-/** Of each text that SECRET_MARK matches three characters in a row, the rarest of it. */
+/** Three characters in a row of each text that a secret begins with, or that a path holds before one: the rarest of it. */
+const [OF_SECRET, OF_PATH] = [1, 2];
 const TRIGRAMS = new Uint8Array(MASK + 1);
-for (const mark of textsOf(SECRET_MARK.source)) TRIGRAMS[[...Buffer.from(rarest(mark))].reduce(mixed, 0)] = 1;
+const PATH_WORDS = textsOf(SECRET_PATH_WORD.source);
+for (const word of PATH_WORDS) TRIGRAMS[[...Buffer.from(rarest(word))].reduce(mixed, 0)] = OF_PATH;
+for (const mark of textsOf(SECRET_MARK.source)) TRIGRAMS[[...Buffer.from(rarest(mark))].reduce(mixed, 0)] = OF_SECRET;
+/** How far behind its three characters a path's word may have the slash before what it names. */
+const PATH_REACH = SECRET_PATH_GAP_MAX + Math.max(...PATH_WORDS.map(({ length }) => length));
 
 function mayHoldSecret(body: Uint8Array, start: number, end: number): boolean {
   let hash = mixed(body[start] as number, body[start + 1] as number);
+  let wordAt = -PATH_REACH;
   for (let at = start + TRIGRAM - 1; at < end; at += 1) {
-    hash = mixed(hash, body[at] as number);
-    if (TRIGRAMS[hash] === 1) return true;
+    const byte = body[at] as number;
+    if (byte === SLASH && at - wordAt < PATH_REACH) return true;
+    hash = mixed(hash, byte);
+    const sign = TRIGRAMS[hash];
+    if (sign === OF_SECRET) return true;
+    if (sign === OF_PATH) wordAt = at;
   }
   return false;
 }
@@ -251,10 +267,10 @@ function learn(body: Buffer, start: number, end: number, slot: number): KnownNam
   if (names >= NAMES_MAX) {
     slots = new Array(SLOTS);
     names = 0;
-    slots[(hashOf(known.bytes) ^ (hashOf(known.bytes) >>> 15)) & (SLOTS - 1)] = known;
-  } else slots[slot] = known;
+    // The object that it stands in may have had some of the names that are forgotten.
+    return null;
+  }
+  slots[slot] = known;
   names += 1;
   return known;
 }
-
-const hashOf = (bytes: Uint8Array): number => bytes.reduce(hashed, 0);

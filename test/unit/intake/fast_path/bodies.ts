@@ -80,10 +80,25 @@ const IDS = [
 ];
 const TIMES = [AT, '2026-11-10', 'now', '2019-01-01T00:00:00Z', '2026-11-30T00:00:00Z', '2026-11-10T11:59:00+01:00'];
 
+/** Numbers of some country alone, which nothing shows that counts ASCII's digits; and the addresses of pages by which one signs in. */
+export const FOREIGN_DIGITS = [
+  '６５４ ５４９２１７',
+  '٩١٢ ٣٤٥ ٦٧٨',
+  '&#xaea;&#xaeb;&#xaec; &#xaed;&#xaee;&#xaef;&#xaea;&#xaeb;&#xaec;',
+];
+const SECRET_PATHS = [
+  'https://shop.example/reset-password/AbCdEfGhIjKlMnOp',
+  'https://shop.example/Invite/kJdPqWzXbTnRfLmYvHs?utm_source=mail',
+  '/magic-link/MQ/abcdefGhIjKlMnOpq',
+  'https://shop.example/unsubscribe/abcdefgh-ijklmnop-qrstuvwxyz',
+];
+
 /** Fits where a text does. */
 const TEXTS: readonly string[] = [
   ...TEXT_CANARIES.map(({ text }) => text),
   ...LOOK_ALIKES.map(({ text }) => text),
+  ...FOREIGN_DIGITS,
+  ...SECRET_PATHS,
   'sk_live_abcdefghijklmnopqrstuvwx',
   'authorization: Basic dXNlcjpwYXNzd29yZA==',
   'my token: abcdefgh1234567890',

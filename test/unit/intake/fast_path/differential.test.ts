@@ -10,7 +10,17 @@ import { parseJson } from '#services/edge/body.ts';
 import { cases, testSeed } from '#test/harness/environment.ts';
 import { chanceOf } from '#test/harness/hostile/random.ts';
 import { browser, server, siteWith } from '../context.ts';
-import { bodyText, CONSENTS, hostileBody, KEYS, NESTED_CONSENTS, NUMBERS, PLAIN, usualEvent } from './bodies.ts';
+import {
+  bodyText,
+  CONSENTS,
+  FOREIGN_DIGITS,
+  hostileBody,
+  KEYS,
+  NESTED_CONSENTS,
+  NUMBERS,
+  PLAIN,
+  usualEvent,
+} from './bodies.ts';
 
 const EVENTS_MAX = 50;
 const BODIES = 4_000;
@@ -84,6 +94,27 @@ test('both paths make the same of hostile bodies', { timeout: FUZZ_MS_MAX }, () 
   const chance = chanceOf(testSeed());
   const all = isFuzz ? BODIES_OF_FUZZ : BODIES;
   for (let count = 0; count < all; count += 1) expectSame(hostileBody(chance), chance.one(CONTEXTS));
+});
+
+test('they do so of a text that another country read before', () => {
+  const countries = [null, ...'DE DK ES IN IT JP NO SA SG US'.split(' ')];
+  for (const text of FOREIGN_DIGITS.flatMap((one) => [one, `meet me ${one}`])) {
+    const properties = { plan: text };
+    const body = Buffer.from(JSON.stringify({ events: [{ event: 'seen', uuid: 'a', properties }] }));
+    for (const default_country of [...countries, ...countries]) {
+      expectSame(body, server({ site: siteWith({ default_country }) }));
+    }
+  }
+});
+
+const NAMES_OF_ALL_SIZES = 9_000;
+
+test('they do so of a name that stands twice, whenever others are forgotten', () => {
+  for (let count = 0; count < NAMES_OF_ALL_SIZES; count += 1) {
+    const name = `n${String(count).replaceAll(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)))}q`;
+    const event = `{"event":"seen","uuid":"a","properties":{"plan":1,"${name}":2,"plan":3}}`;
+    expectSame(Buffer.from(`{"events":[${event}]}`), browser());
+  }
 });
 
 /** Every word that says something of a person or a secret, and others. */

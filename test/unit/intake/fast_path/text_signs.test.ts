@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { endOfText, textsOf, wasPlain } from '#pipelines/intake/fast_path/text_signs.ts';
-import { SECRET_MARK, scanText } from '#pipelines/privacy/normalise_text.ts';
+import { SECRET_MARK, SECRET_PATH_GAP_MAX, SECRET_PATH_WORD, scanText } from '#pipelines/privacy/normalise_text.ts';
 import { isUuidText } from '#pipelines/privacy/redact_secrets.ts';
 import { LOOK_ALIKES, TEXT_CANARIES } from '#test/harness/canaries/canaries.ts';
 
@@ -22,6 +22,19 @@ test('what begins a secret is seen wherever it stands in a text that is long eno
   }
 });
 
+test('so is what a path holds before a secret, with as much behind it as there may be', () => {
+  for (const word of textsOf(SECRET_PATH_WORD.source)) {
+    for (const written of [word, word.toUpperCase()]) {
+      for (const gap of ['', 'xx', 'x'.repeat(SECRET_PATH_GAP_MAX)]) {
+        for (const text of [`${written}${gap}/xxxxxxxxxxxxxxxxxx`, `https://x.example/xx/${written}${gap}/x`]) {
+          expect(scanText(text), text).not.toBe(0);
+          expect(isPlain(text), text).toBe(false);
+        }
+      }
+    }
+  }
+});
+
 test('a text that is plain by its bytes holds nothing to look at', () => {
   const texts = [...TEXT_CANARIES, ...LOOK_ALIKES].map(({ text }) => text);
   const others = ['password: tulip', 'ftp://shop.example, pwd: tulip', '019a6a5d-ac96-974b-8cce-b302099a8057'];
@@ -31,8 +44,14 @@ test('a text that is plain by its bytes holds nothing to look at', () => {
 });
 
 test('usual texts are plain', () => {
-  const texts = ['Jacket, blue (new)', 'https://search.example/results', '019A6A5D-ac96-474b-8cce-b302099a8057', ''];
-  expect(texts.map(isPlain)).toEqual([true, true, true, true]);
+  const texts = [
+    'Jacket, blue (new)',
+    '/jackets/tokens-and-keys',
+    'https://search.example/results',
+    '019A6A5D-ac96-474b-8cce-b302099a8057',
+    '',
+  ];
+  expect(texts.map(isPlain)).toEqual([true, true, true, true, true]);
 });
 
 test('texts with escapes or control characters, and those that do not end, are not read', () => {
