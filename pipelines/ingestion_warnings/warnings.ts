@@ -18,7 +18,7 @@ export interface IngestionWarning {
 }
 
 /** What a sample tells of who sent something, and of what it was. Names only, which are cleaned; never a value. */
-interface Sampled {
+export interface Sampled {
   /** Of the key that it came with; null where a site was named without one. */
   keyId: string | null;
   caller: Caller | null;
@@ -57,20 +57,28 @@ export function newRejectionCounts(): RejectionCounts {
 /** Names a reason in one text. */
 export const reasonOf = ({ kind, code }: IngestionWarning): string => `${kind}:${code}`;
 
-/** Notes one refusal at `atMs`; asks for what a sample tells only while there is room for one more. */
+/** Whether there is room for one more sample of a reason beside those taken, by kind and code. */
+export function hasRoomFor(refusal: IngestionWarning, ...taken: readonly ReadonlyMap<string, number>[]): boolean {
+  const reason = reasonOf(refusal);
+  const sum = (of: (sampled: ReadonlyMap<string, number>) => number): number =>
+    taken.reduce((total, sampled) => total + of(sampled), 0);
+  return sum((sampled) => sampled.get(reason) ?? 0) < SAMPLES_OF_REASON_MAX && sum(sumOf) < SAMPLES_TAKEN_MAX;
+}
+
+/** Notes one refusal at `atMs`; asks for what a sample tells only while there is room for one more. Null: it tells nothing. */
 export function countRejection(
   notes: RejectionCounts,
   refusal: IngestionWarning,
   atMs: number,
-  tell: () => Sampled,
+  tell: () => Sampled | null,
 ): void {
   const reason = reasonOf(refusal);
   count(notes.counts, `${Math.floor(atMs / HOUR_MS)}:${reason}`);
-  const taken = notes.sampled.get(reason) ?? 0;
-  if (taken >= SAMPLES_OF_REASON_MAX || sumOf(notes.sampled) >= SAMPLES_TAKEN_MAX) return;
-  notes.sampled.set(reason, taken + 1);
+  const told = hasRoomFor(refusal, notes.sampled) ? tell() : null;
+  if (told === null) return;
+  notes.sampled.set(reason, (notes.sampled.get(reason) ?? 0) + 1);
   const { kind, code } = refusal;
-  notes.samples.push({ atMs, kind, code, ...tell() });
+  notes.samples.push({ atMs, kind, code, ...told });
 }
 
 function count(counts: Map<string, number>, field: string): void {

@@ -99,13 +99,45 @@ const DECODERS: Record<string, Decoder> = {
   '': (bytes) => bytes,
   gzip: gunzipSync,
   'x-gzip': gunzipSync,
-  deflate: (bytes, limits) => (hasZlibHead(bytes) ? inflateSync(bytes, limits) : inflateRawSync(bytes, limits)),
-  br: brotliDecompressSync,
-  zstd: (bytes, limits) => zstdDecompressSync(bytes, { ...limits, params: ZSTD_PARAMS }),
+  deflate: (bytes, limits) => wholeOf(hasZlibHead(bytes) ? inflateSync : inflateRawSync, bytes, limits),
+  br: (bytes, limits) => wholeOf(brotliDecompressSync, bytes, limits),
+  zstd: decodeZstd,
 };
+
+/** With `info` zlib tells how much it read; Node's types know of the result without it alone. */
+type Inflater = (bytes: Buffer, options: { maxOutputLength: number; info: boolean }) => Buffer;
+interface Inflated {
+  buffer: Buffer;
+  engine: { bytesWritten: number };
+}
+
+/** Node leaves out what stands behind the first stream, and says nothing: of two bodies one would be acknowledged as both. */
+function wholeOf(inflate: Inflater, bytes: Buffer, limits: { maxOutputLength: number }): Buffer {
+  const { buffer, engine } = inflate(bytes, { ...limits, info: true }) as unknown as Inflated;
+  if (engine.bytesWritten !== bytes.length) throw new Error('bytes behind the end');
+  return buffer;
+}
 
 /** RFC 9659: no Content-Encoding needs a larger window, and a frame may ask for as much memory as its window. */
 const ZSTD_PARAMS = { [constants.ZSTD_d_windowLogMax]: 23 };
+/** A decoder for each: a body of thousands of empty ones would take a second. */
+const ZSTD_FRAMES_MAX = 16;
+
+/** RFC 8878, 3: several frames one after the other are one content. Node reads the first alone. */
+function decodeZstd(bytes: Buffer, { maxOutputLength }: { maxOutputLength: number }): Buffer {
+  const read: Buffer[] = [];
+  let [at, length] = [0, 0];
+  do {
+    if (read.length === ZSTD_FRAMES_MAX) throw new Error('too many frames');
+    // Of a limit of 0 Node thinks nothing.
+    const limits = { maxOutputLength: Math.max(1, maxOutputLength - length), info: true, params: ZSTD_PARAMS };
+    const { buffer, engine } = zstdDecompressSync(bytes.subarray(at), limits) as unknown as Inflated;
+    read.push(buffer);
+    length += buffer.length;
+    at += engine.bytesWritten;
+  } while (at < bytes.length);
+  return read.length === 1 ? (read[0] as Buffer) : Buffer.concat(read, length);
+}
 
 /** RFC 1950; some clients send deflate without it, as RFC 9110 notes. */
 function hasZlibHead(bytes: Buffer): boolean {
@@ -149,9 +181,17 @@ export function decoded<T>(read: Decoded<T>): T {
   return read.value;
 }
 
+/** Takes from the request's permit what its body has become more by decompression. Throws PayloadError where that is not to be had. */
+export function reserveGrowth(request: HttpRequestIn, body: Buffer): void {
+  const growth = body.length - sentBytes(request).length;
+  if (growth > 0 && request.permit?.reserveBytes(growth) === false) throw new PayloadError('overloaded');
+}
+
 /** The bytes of a body with its Content-Encoding undone, as many as the API allows. Throws PayloadError. */
 export function sentBody(request: HttpRequestIn): Buffer {
-  return decoded(decompress(sentBytes(request), request.headers['content-encoding'], BODY_BYTES_MAX));
+  const body = decoded(decompress(sentBytes(request), request.headers['content-encoding'], BODY_BYTES_MAX));
+  reserveGrowth(request, body);
+  return body;
 }
 
 /** A body as JSON. Throws PayloadError. */

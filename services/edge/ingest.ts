@@ -34,7 +34,7 @@ export function mountIngest(app: HttpServer, context: EdgeContext): void {
   function read(request: HttpRequestIn, body: Buffer, turn: BodyTurn): Answer | Promise<Answer> {
     const caller = callerOf(request);
     const signals = requestSignals(request);
-    const scanned = mayScan(caller.site, caller.key, signals.gpc) ? scanBody(body) : null;
+    const scanned = mayScan(caller.site, caller.key, signals.gpc) ? scanBody(body, caller.key) : null;
     const envelope = scanned ?? readEnvelope(decoded(parseJson(body)), EVENTS_MAX);
     if (!envelope.ok) {
       const { status, code, message } = envelope;

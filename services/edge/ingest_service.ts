@@ -6,7 +6,12 @@ import type { PartitionSender, SendRefusal } from '#infra/kafka/sender.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { IntakeContext } from '#pipelines/intake/call.ts';
 import { createIdMemory } from '#pipelines/intake/event_id.ts';
-import { processBatchInSlices, type Rejection, type Yielder } from '#pipelines/intake/take_event.ts';
+import {
+  type ProcessedBatch,
+  processBatchInSlices,
+  type Rejection,
+  type Yielder,
+} from '#pipelines/intake/take_event.ts';
 import type { Limited, RateState } from '#pipelines/quota/limits.ts';
 import { keyIdOf } from '#pipelines/settings/callers.ts';
 import type { Event } from '#schemas/event.ts';
@@ -112,7 +117,7 @@ export type IngestService = ReturnType<typeof createIngestService>;
  */
 export function createIngestService(options: AcceptOptions) {
   const { rateLimiter, metrics, rejections } = options;
-  const countAnswered = createAnsweredCount(metrics, rejections);
+  const countAnswered = createAnsweredCount(metrics);
   const reusedIn = createIdMemory();
 
   function refusedFor<Code extends string>({ key, site }: IngestCaller, code: Code): Code {
@@ -143,25 +148,39 @@ export function createIngestService(options: AcceptOptions) {
     const { reservation, rate } = admitted;
     const context = contextOf(peer, caller, receivedAtMs, options);
     const total = events.length;
-    const batch = await processBatchInSlices(events, context, openTimeSlices()).catch((error: unknown) => {
+    try {
+      const batch = await processBatchInSlices(events, context, openTimeSlices());
+      const requests = furtherRequests(batch.steps, total);
+      if (requests > 0) await rateLimiter.charge(requester, options.nowMs(), requests);
+      const { taken, rejected } = batch;
+      const overQuota = Math.max(0, taken.length - reservation.granted);
+      if (overQuota > 0) taken.length = reservation.granted;
+      const accepted = taken.length;
+      const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
+      const isHistorical = peer.isHistorical === true;
+      const read = { events, batch, reused: reusedIn(taken), overQuota, isHistorical, source };
+      const answered = countsOf(caller, read, rejections);
+      const note = options.readAccepted(site.site_id, taken);
+      const records = recordsOf(taken, options);
+      turn?.end();
+      if (accepted < reservation.granted) rateLimiter.release(reservation, reservation.granted - accepted);
+      const acceptance = { ok: true as const, accepted, dropped: overQuota, blocked, rejected, rate };
+      return {
+        ok: true,
+        acceptance,
+        caller,
+        receivedAtMs,
+        reservation,
+        records,
+        span: peer.span,
+        total,
+        answered,
+        note,
+      };
+    } catch (error) {
       rateLimiter.release(reservation, reservation.granted);
       throw error;
-    });
-    const requests = furtherRequests(batch.steps, total);
-    if (requests > 0) await rateLimiter.charge(requester, options.nowMs(), requests);
-    const { taken, rejected } = batch;
-    const overQuota = Math.max(0, taken.length - reservation.granted);
-    if (overQuota > 0) taken.length = reservation.granted;
-    const accepted = taken.length;
-    if (accepted < reservation.granted) rateLimiter.release(reservation, reservation.granted - accepted);
-    const blocked = batch.dropped.filter(({ reason }) => reason === 'blocked').length;
-    const isHistorical = peer.isHistorical === true;
-    const answered = countsOf({ events, batch, reused: reusedIn(taken), overQuota, isHistorical, source });
-    const note = options.readAccepted(site.site_id, taken);
-    const records = recordsOf(taken, options);
-    turn?.end();
-    const acceptance = { ok: true as const, accepted, dropped: overQuota, blocked, rejected, rate };
-    return { ok: true, acceptance, caller, receivedAtMs, reservation, records, span: peer.span, total, answered, note };
+    }
   }
 
   async function send({ acceptance, caller, receivedAtMs, reservation, ...rest }: Prepared): Promise<Acceptance> {
@@ -176,7 +195,7 @@ export function createIngestService(options: AcceptOptions) {
       return { ok: false, code: refusedFor(caller, refusal === 'not_acknowledged' ? refusal : 'overloaded') };
     }
     metrics.batchSeconds((options.nowMs() - receivedAtMs) / 1000);
-    countAnswered(caller, answered);
+    countAnswered(answered);
     note();
     return acceptance;
   }
@@ -289,39 +308,47 @@ interface AnsweredCounts {
   all: number;
   passed: number;
   /** Null where all were accepted, and without a fault. */
-  faulty: (AnsweredEvents & { malformed: readonly { code: string }[] }) | null;
+  faulty: FaultyEvents | null;
 }
 
-function countsOf(answered: AnsweredEvents): AnsweredCounts {
-  const { batch, reused, overQuota, source } = answered;
+/** What is counted of events that are not accepted, or with a fault; nothing of the events, as it is kept while Kafka is waited for. */
+interface FaultyEvents {
+  overQuota: number;
+  dropped: ProcessedBatch['dropped'];
+  malformed: readonly { code: string }[];
+  warned: ProcessedBatch['warned'];
+  note: () => void;
+}
+
+function countsOf(sender: Sender, read: AnsweredEvents, rejections: RejectionRecorder): AnsweredCounts {
+  const { batch, reused, overQuota, source } = read;
+  const { dropped, warned } = batch;
   const malformed = source === undefined ? batch.rejected : [...source.rejected, ...batch.rejected];
   const passed = batch.taken.length;
-  const others = batch.dropped.length + malformed.length + overQuota;
-  const isSound = others + batch.warned.length + reused.length === 0;
-  return { all: passed + others, passed, faulty: isSound ? null : { ...answered, malformed } };
+  const others = dropped.length + malformed.length + overQuota;
+  const isSound = others + warned.length + reused.length === 0;
+  const faulty = isSound ? null : { overQuota, dropped, malformed, warned, note: rejections.readEvents(sender, read) };
+  return { all: passed + others, passed, faulty };
 }
 
 /**
  * Counts what became of the events of a request that was answered: for the metrics, and by site where some were not
  * accepted, or with a fault.
  */
-function createAnsweredCount(
-  metrics: Metrics,
-  rejections: RejectionRecorder,
-): (sender: Sender, answered: AnsweredCounts) => void {
+function createAnsweredCount(metrics: Metrics): (answered: AnsweredCounts) => void {
   const rejected = metrics.counter('svc_edge_rejected_total', 'Events rejected as malformed', ['code']);
   const warned = metrics.counter('svc_edge_warned_total', 'Events accepted with a fault', ['code']);
-  return (sender, { all, passed, faulty }) => {
+  return ({ all, passed, faulty }) => {
     metrics.in(all);
     metrics.passed(passed);
     if (faulty === null) return;
-    const { batch, overQuota, malformed } = faulty;
-    rejections.recordEvents(sender, faulty);
+    const { overQuota, dropped, malformed, warned: faults } = faulty;
+    faulty.note();
     if (overQuota > 0) metrics.dropped('quota', overQuota);
-    for (const { reason } of batch.dropped) metrics.dropped(reason, 1);
+    for (const { reason } of dropped) metrics.dropped(reason, 1);
     if (malformed.length > 0) metrics.dropped('rejected', malformed.length);
     for (const { code } of malformed) rejected.inc({ code });
-    for (const { code } of batch.warned) warned.inc({ code });
+    for (const { code } of faults) warned.inc({ code });
   };
 }
 

@@ -4,9 +4,12 @@ import type { KeyUses } from '#infra/redis/edge_reports.ts';
 import { shownNames } from '#pipelines/ingestion_warnings/shown_names.ts';
 import {
   countRejection,
+  hasRoomFor,
   type IngestionWarning,
   newRejectionCounts,
   type RejectionCounts,
+  reasonOf,
+  type Sampled,
 } from '#pipelines/ingestion_warnings/warnings.ts';
 import type { ReusedId } from '#pipelines/intake/event_id.ts';
 import { ScannedEvent } from '#pipelines/intake/fast_path/scan_body.ts';
@@ -34,7 +37,7 @@ export interface Sender {
   site: Site;
 }
 
-/** The events of a request that was answered, and what became of them. */
+/** The events of a request, and what becomes of them where it is answered. */
 export interface AnsweredEvents {
   events: readonly unknown[];
   batch: ProcessedBatch;
@@ -77,40 +80,53 @@ export function createRejectionRecorder({ note, markCounted, secret, metrics, no
   const marking = setInterval(mark, MARK_MS);
   marking.unref();
 
-  function recordEvent(
-    { key, site }: Sender,
-    warning: IngestionWarning,
-    index: number,
-    sent: unknown,
-    before: string | null = null,
-  ): void {
-    countRejection(waiting.of(site.site_id), warning, nowMs(), () => {
-      const cleaning = { secret, defaultCountry: site.default_country };
-      const { event, fields } = shownNames(sent instanceof ScannedEvent ? sent.parsed() : sent, cleaning);
-      const other = before === null ? null : shownNames({ event: before }, cleaning).event;
-      const names = other === null ? event : `${other}, ${event}`;
-      return { keyId: keyIdOf(key.key_hash), caller: key.caller, index, event: names, fields };
-    });
+  function sampleOf({ key, site }: Sender, index: number, sent: unknown, before: string | null): Sampled {
+    const cleaning = { secret, defaultCountry: site.default_country };
+    const { event, fields } = shownNames(sent instanceof ScannedEvent ? sent.parsed() : sent, cleaning);
+    const other = before === null ? null : shownNames({ event: before }, cleaning).event;
+    const names = other === null ? event : `${other}, ${event}`;
+    return { keyId: keyIdOf(key.key_hash), caller: key.caller, index, event: names, fields };
+  }
+
+  function faultsOf(sender: Sender, answered: AnsweredEvents): Fault[] {
+    const { events, batch, reused, overQuota, isHistorical, source } = answered;
+    const malformed = isHistorical ? 'historical' : 'rejected';
+    const faults: Fault[] = [];
+    const taken = waiting.begun(sender.site.site_id)?.sampled ?? NONE;
+    const sampled = new Map<string, number>();
+    function add(warning: IngestionWarning, index: number, sent: unknown, before: string | null = null): void {
+      const isSampled = hasRoomFor(warning, taken, sampled);
+      if (isSampled) sampled.set(reasonOf(warning), (sampled.get(reasonOf(warning)) ?? 0) + 1);
+      faults.push({ warning, sample: isSampled ? sampleOf(sender, index, sent, before) : null });
+    }
+    const record = (warning: IngestionWarning, index: number, before?: string): void =>
+      add(warning, source?.origins[index] ?? index, events[index], before);
+    for (const { index, code } of source?.rejected ?? []) add({ kind: malformed, code }, index, source?.calls[index]);
+    for (const { index, code } of batch.rejected) record({ kind: malformed, code }, index);
+    for (const { index, reason } of batch.dropped) record({ kind: 'dropped', code: reason }, index);
+    if (overQuota + reused.length + batch.warned.length === 0) return faults;
+    const sound = validIndexes(events.length, batch);
+    const beyond = new Set(sound.slice(sound.length - overQuota));
+    // An event that was dropped was not accepted with a fault.
+    for (const { index, code } of batch.warned) if (!beyond.has(index)) record({ kind: 'warned', code }, index);
+    for (const { at, before } of reused) record({ kind: 'warned', code: 'uuid_reused' }, sound[at] ?? at, before);
+    for (const index of beyond) record({ kind: 'dropped', code: 'quota' }, index);
+    return faults;
   }
 
   return {
-    /** Of a request that was answered: its events that were not accepted, or with a fault. */
-    recordEvents(sender: Sender, { events, batch, reused, overQuota, isHistorical, source }: AnsweredEvents): void {
-      const malformed = isHistorical ? 'historical' : 'rejected';
-      const record = (warning: IngestionWarning, index: number, before?: string): void =>
-        recordEvent(sender, warning, source?.origins[index] ?? index, events[index], before);
-      for (const { index, code } of source?.rejected ?? []) {
-        recordEvent(sender, { kind: malformed, code }, index, source?.calls[index]);
-      }
-      for (const { index, code } of batch.rejected) record({ kind: malformed, code }, index);
-      for (const { index, reason } of batch.dropped) record({ kind: 'dropped', code: reason }, index);
-      if (overQuota + reused.length + batch.warned.length === 0) return;
-      const sound = validIndexes(events.length, batch);
-      const beyond = new Set(sound.slice(sound.length - overQuota));
-      // An event that was dropped was not accepted with a fault.
-      for (const { index, code } of batch.warned) if (!beyond.has(index)) record({ kind: 'warned', code }, index);
-      for (const { at, before } of reused) record({ kind: 'warned', code: 'uuid_reused' }, sound[at] ?? at, before);
-      for (const index of beyond) record({ kind: 'dropped', code: 'quota' }, index);
+    /**
+     * Reads the events of a request that are not accepted, or with a fault; what it returns notes them once the request is answered.
+     * Until then it holds nothing of them but what samples tell.
+     */
+    readEvents(sender: Sender, answered: AnsweredEvents): () => void {
+      const { site_id } = sender.site;
+      const faults = faultsOf(sender, answered);
+      return () => {
+        const notes = waiting.of(site_id);
+        const atMs = nowMs();
+        for (const { warning, sample } of faults) countRejection(notes, warning, atMs, () => sample);
+      };
     },
     /** A request of which nothing was taken. */
     recordRequest({ siteId, key }: RefusedCaller, code: string): void {
@@ -135,6 +151,14 @@ function validIndexes(count: number, { rejected, dropped }: ProcessedBatch): num
   const others = new Set([...rejected, ...dropped].map(({ index }) => index));
   return Array.from({ length: count }, (_, index) => index).filter((index) => !others.has(index));
 }
+
+interface Fault {
+  warning: IngestionWarning;
+  /** Null where there was no room for one. */
+  sample: Sampled | null;
+}
+
+const NONE: ReadonlyMap<string, number> = new Map();
 
 const REPORT_MS = 2_000;
 
@@ -182,6 +206,8 @@ function createBatchedReporter<Batch>(
   const timer = setInterval(() => void flush(), everyMs);
   timer.unref();
   return {
+    /** The batch of a name; undefined where there is none yet. */
+    begun: (name: string): Batch | undefined => waiting.get(name),
     /** The batch of a name, to be added to. */
     of(name: string): Batch {
       const batch = waiting.get(name) ?? begin();

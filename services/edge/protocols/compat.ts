@@ -24,7 +24,7 @@ import type { Limited } from '#pipelines/quota/limits.ts';
 import { checkKey, type KeyCheck } from '#pipelines/settings/callers.ts';
 import type { Caller } from '#schemas/event.ts';
 import { checkCaller, pageOrigin, requestSignals } from '../auth.ts';
-import { type Decoded, type DecodeProblem, decoded, decompress, parseJson, sentBytes } from '../body.ts';
+import { type Decoded, type DecodeProblem, decoded, decompress, parseJson, reserveGrowth, sentBytes } from '../body.ts';
 import { type EdgeContext, eventScope, type RequestHook } from '../edge_context.ts';
 import { type Answer, type EdgeErrorCode, limitedHeaders, PayloadError, retryAfterOf, sendAnswer } from '../errors.ts';
 import { type Acceptance, asksForHistory, type IngestCaller, openTimeSlices } from '../ingest_service.ts';
@@ -135,7 +135,7 @@ async function readText(
   if (isLz64(sentQuery(request))) return { ok: false, code: 'compression_unsupported' };
   const bytes = sentBytes(request);
   const bytesMax = isKnown ? protocol.bodyBytesMax : anonymousBytesMax(bytes.length, protocol.bodyBytesMax);
-  return readBodyText(bytes, request.headers['content-encoding'], protocol.keyPlaces, bytesMax);
+  return readBodyText(request, request.headers['content-encoding'], protocol.keyPlaces, bytesMax);
 }
 
 async function takeCalls(
@@ -254,16 +254,18 @@ type BodyRead<T> = { ok: true; value: T } | { ok: false; code: BodyProblem };
 
 /**
  * Reads a body by what it is, not by what its type says: foreign clients call gzip and JSON form data, and send base64
- * in a form field. Nothing is parsed. Every step is bounded by `bytesMax`, and none holds the process for long.
+ * in a form field. Nothing is parsed. Every step is bounded by `bytesMax`, and none holds the process for long. Throws PayloadError
+ * where the request may not hold what it has become.
  */
 export async function readBodyText(
-  bytes: Buffer,
+  request: HttpRequestIn,
   contentEncoding: string | undefined,
   places: KeyPlaces,
   bytesMax: number,
 ): Promise<BodyRead<BodyText>> {
-  const plain = plainText(bytes, contentEncoding, bytesMax);
+  const plain = plainText(sentBytes(request), contentEncoding, bytesMax);
   if (!plain.ok) return plain;
+  reserveGrowth(request, plain.value);
   const text = withoutByteOrderMark(plain.value);
   const read = await outlineOf(text, places);
   if (read.ok) return { ok: true, value: { text, outline: read.outline } };

@@ -8,7 +8,6 @@ import { isObject } from '#pipelines/privacy/clean_properties.ts';
 import type { Limited } from '#pipelines/quota/limits.ts';
 import { checkKey } from '#pipelines/settings/callers.ts';
 import { pageOrigin } from '../auth.ts';
-import { sentBytes } from '../body.ts';
 import { type EdgeContext, eventScope } from '../edge_context.ts';
 import {
   type Answer,
@@ -119,9 +118,8 @@ export function mountFlags(app: HttpServer, context: EdgeContext): void {
       const address = clientAddress(request);
       const limited = context.anonymousLimiter.limited(address);
       if (limited !== null) return sendAnswer(reply, flagsLimited(limited));
-      const bytes = sentBytes(request);
       const encoding = request.headers['content-encoding'];
-      const text = await readBodyText(bytes, encoding, POSTHOG_KEY_PLACES, FLAGS_BODY_BYTES_MAX);
+      const text = await readBodyText(request, encoding, POSTHOG_KEY_PLACES, FLAGS_BODY_BYTES_MAX);
       const key = text.ok ? text.value.outline.key : null;
       const check = checkKey(context.table, key, pageOrigin(request), context.nowMs());
       if (check.ok) {

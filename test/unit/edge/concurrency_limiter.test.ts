@@ -1,11 +1,13 @@
 import { request } from 'node:http';
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { afterEach, expect, test, vi } from 'vitest';
 import type { SendResult } from '#infra/kafka/sender.ts';
 import { createConcurrencyLimiter } from '#services/edge/concurrency_limiter.ts';
-import { newEvent, postEvents } from '#test/harness/ingest.ts';
+import { newEvent, postBody, postEvents } from '#test/harness/ingest.ts';
 import { until } from '#test/harness/until.ts';
 import { startEdge, type TestEdge } from './edge.ts';
+import { post } from './foreign.ts';
 
 let edge: TestEdge | undefined;
 afterEach(async () => {
@@ -113,6 +115,24 @@ test('beyond the bytes that may be held: 503 in the middle of a body', async () 
   const event = newEvent({ properties: { text: 'x'.repeat(60_000) } });
   expect(await postEvents(edge.url, edge.serverKey, [event])).toMatchObject({ status: 503 });
   expect(await postEvents(edge.url, edge.serverKey, [newEvent()])).toMatchObject({ status: 200 });
+});
+
+test('the bytes count that a body becomes, by whatever protocol it comes', async () => {
+  edge = await startEdge({ limiter: { bytesMax: 50_000 } });
+  const { url, serverKey, limiter } = edge;
+  const text = 'x'.repeat(60_000);
+  const packed = (body: object) => new Uint8Array(gzipSync(JSON.stringify(body)));
+  const headers = { 'content-encoding': 'gzip' };
+  const event = newEvent({ properties: { text } });
+  expect(await postBody(url, serverKey, packed({ events: [event] }), headers)).toMatchObject({ status: 503 });
+  const call = { event: 'Seen', userId: 'u', writeKey: serverKey, properties: { text } };
+  expect(await post(edge, '/v1/track', packed(call), headers)).toMatchObject({ status: 503 });
+  expect(await postBody(url, serverKey, packed({ events: [newEvent()] }), headers)).toMatchObject({ status: 200 });
+  await until(
+    'the bytes back',
+    () => [limiter.requests, limiter.bytes],
+    ([open, bytes]) => open === 0 && bytes === 0,
+  );
 });
 
 test('a sender who goes away in the middle gives his place back', async () => {

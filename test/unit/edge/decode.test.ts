@@ -50,6 +50,25 @@ test('zstd that asks for more memory than a body needs is refused', () => {
   expect(decompress(wide, 'zstd', 20 * 1024 * 1024)).toEqual({ ok: false, code: 'body_undecodable' });
 });
 
+test('of what stands behind a body nothing is left out unsaid', () => {
+  for (const [name, coding, pack] of CODINGS) {
+    const body = pack('{"events":[]}');
+    const undecodable = { ok: false, code: 'body_undecodable' };
+    expect(decompress(Buffer.concat([body, Buffer.from('zz')]), coding, 1_000), name).toEqual(undecodable);
+    const both = decompress(Buffer.concat([body, pack(' ')]), coding, 1_000);
+    const isOfParts = coding === 'gzip' || coding === 'zstd';
+    expect(both, name).toEqual(isOfParts ? { ok: true, value: Buffer.from('{"events":[]} ') } : undecodable);
+  }
+});
+
+test('zstd of several frames is read up to the limit of all, and of no more than so many', () => {
+  const frames = (text: string, count: number) =>
+    Buffer.concat(Array.from({ length: count }, () => zstdCompressSync(text)));
+  expect(decompress(frames('abc', 16), 'zstd', 48)).toEqual({ ok: true, value: Buffer.from('abc'.repeat(16)) });
+  expect(decompress(frames('abc', 16), 'zstd', 47)).toEqual({ ok: false, code: 'body_too_large' });
+  expect(decompress(frames('', 17), 'zstd', 48)).toEqual({ ok: false, code: 'body_undecodable' });
+});
+
 test('a byte order mark is taken, and only at the front', async () => {
   const body = `${MARK}${JSON.stringify({ events: [newEvent()] })}`;
   expect(await postBody(edge.url, edge.serverKey, body)).toMatchObject({ status: 200, body: { accepted: 1 } });

@@ -356,7 +356,7 @@ describe('what is noted', () => {
   afterEach(() => vi.useRealTimers());
   const sender = { key: apiKey(), site: site() };
   const reject = () =>
-    rejections.recordEvents(sender, {
+    rejections.readEvents(sender, {
       events: [{}],
       batch: {
         taken: [],
@@ -368,7 +368,7 @@ describe('what is noted', () => {
       reused: [],
       overQuota: 0,
       isHistorical: false,
-    });
+    })();
 
   test('is passed on every 2 s, by site', async () => {
     reject();
