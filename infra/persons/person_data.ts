@@ -1,6 +1,7 @@
 // Where data of a person is, and all that is known to be theirs, across merges.
 
 import { SIGNS_OF_LIFE, select, type Warehouse } from '#infra/clickhouse/client.ts';
+import { EVENT_OF_ROW } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { createFairGate } from '#infra/concurrency/gates.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { readTopic } from '#infra/kafka/read_topic.ts';
@@ -151,17 +152,17 @@ export function createPersonData({ session, registry, redis, warehouse, identity
     countRows: (siteId: string, subject: PersonSubject): Promise<{ tables: FoundRows[]; distinctIds: string[] }> =>
       failing(async () => {
         const parameters = parametersOf(siteId, subject);
-        const events = `SELECT DISTINCT event_hash FROM event_rows WHERE ${IS_THEIRS}`;
+        const events = `SELECT DISTINCT ${EVENT_OF_ROW.event_rows} FROM event_rows WHERE ${IS_THEIRS}`;
         const count = async (table: string, where: string): Promise<FoundRows> => {
           const query = `SELECT toUInt32(count()) AS rows FROM ${table} WHERE ${where}`;
           const [row] = await ask<{ rows: number }>(query, parameters);
           return { table, rows: row?.rows ?? 0 };
         };
-        const ofEvents = `site_id = {site:String} AND cityHash64(event_id) GLOBAL IN (${events})`;
+        const of = (event: string): string => `site_id = {site:String} AND ${event} GLOBAL IN (${events})`;
         const tables = await Promise.all([
           count('event_rows', IS_THEIRS),
-          count('delivery_outcomes', ofEvents),
-          count('duplicates', ofEvents),
+          count('delivery_outcomes', of(EVENT_OF_ROW.delivery_outcomes)),
+          count('duplicates', of(EVENT_OF_ROW.duplicates)),
           count('person_links', 'site_id = {site:String} AND person_id IN {persons:Array(String)}'),
         ]);
         const ids = await ask<{ distinct_id: string }>(

@@ -14,6 +14,17 @@ const COLUMN_OF = {
 
 type SubjectKind = keyof typeof COLUMN_OF;
 
+/**
+ * Which event a row of a table is about, as a digest: by its id and by where its record lies in events.raw. The id alone tells too
+ * little: senders give one to events of different people, such as the number of an order and of a lead, and those that come on
+ * different days are stored.
+ */
+export const EVENT_OF_ROW = {
+  event_rows: 'cityHash64(event_hash, raw_partition, raw_offset, raw_index)',
+  delivery_outcomes: 'cityHash64(cityHash64(event_id), coordinate_partition, coordinate_offset, coordinate_index)',
+  duplicates: 'cityHash64(cityHash64(event_id), first_partition, first_offset, first_index)',
+} as const;
+
 /** Something that rows have of a person who is to be erased. */
 export interface ErasedSubject {
   erasure_id: string;
@@ -69,8 +80,9 @@ export async function forgetErasing(warehouse: Warehouse, cluster: Cluster | nul
 export type PersonEraser = ReturnType<typeof createPersonEraser>;
 
 /**
- * Erases one batch of persons after the other. Each step may be repeated, also by another process: what is noted of a batch, the events
- * among it, by which other rows are found, stays until its end. Everything throws WarehouseError.
+ * Erases one batch of persons after the other. Each step may be repeated, also by another process: what is noted of a batch stays until
+ * its end, their events among it and the ids of these, by which other rows are found, and which ids others have too. Everything throws
+ * WarehouseError.
  */
 export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null) {
   const selectLong = <Row>(query: string): Promise<Row[]> => select(warehouse, query, {}, SIGNS_OF_LIFE);
@@ -84,23 +96,30 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
     await noteErasing(warehouse, subjects);
     for (const [kind, column] of Object.entries(COLUMN_OF)) {
       const limit = kind === 'person' ? '' : 'AND least(timestamp, received_at) <= until';
-      const theirs = `SELECT DISTINCT site_id, erasure_id, 'event', toString(event_hash), until FROM event_rows
+      const both = `arrayJoin([('event', ${EVENT_OF_ROW.event_rows}), ('id', event_hash)]) AS noted`;
+      const theirs = `SELECT DISTINCT site_id, erasure_id, noted.1, toString(noted.2), until FROM (
+        SELECT site_id, erasure_id, ${both}, until FROM event_rows
         GLOBAL INNER JOIN (SELECT site_id, value AS ${column}, erasure_id, until FROM erasing WHERE kind = '${kind}') AS subjects
         USING (site_id, ${column})
-        WHERE (site_id, ${column}) GLOBAL IN (SELECT site_id, value FROM erasing WHERE kind = '${kind}') ${limit}`;
+        WHERE (site_id, ${column}) GLOBAL IN (SELECT site_id, value FROM erasing WHERE kind = '${kind}') ${limit})`;
       const query = `INSERT INTO erasing (site_id, erasure_id, kind, value, until) ${theirs}`;
       await run(warehouse, query, {}, NOTED);
     }
+    const shared = `INSERT INTO erasing (site_id, erasure_id, kind, value, until)
+      SELECT DISTINCT site_id, {id:String}, 'shared', toString(event_hash), now64(3, 'UTC') FROM event_rows
+      WHERE (site_id, event_hash) GLOBAL IN (${noted('', 'id')})
+        AND (site_id, ${EVENT_OF_ROW.event_rows}) GLOBAL NOT IN (${noted('', 'event')})`;
+    await run(warehouse, shared, { id: ids[0] ?? '' }, NOTED);
   }
 
   /** How many events there are or were of each, and how many other rows there are. */
   async function count(): Promise<ErasedRows[]> {
     const events = `SELECT erasure_id, 'event_rows' AS place, toUInt32(uniqExact(value)) AS count FROM erasing
       WHERE kind = 'event' GROUP BY erasure_id`;
-    const byEvent = ['delivery_outcomes', 'duplicates'].map(
+    const byEvent = (['delivery_outcomes', 'duplicates'] as const).map(
       (table) => `SELECT erasure_id, '${table}' AS place, toUInt32(count()) AS count FROM ${table}
-      GLOBAL INNER JOIN (SELECT DISTINCT site_id, toUInt64(value) AS hash, erasure_id FROM erasing WHERE kind = 'event') AS found
-      ON found.site_id = ${table}.site_id AND found.hash = cityHash64(${table}.event_id) GROUP BY erasure_id`,
+      GLOBAL INNER JOIN (SELECT DISTINCT site_id, toUInt64(value) AS digest, erasure_id FROM erasing WHERE kind = 'event') AS found
+      ON found.site_id = ${table}.site_id AND found.digest = ${EVENT_OF_ROW[table]} GROUP BY erasure_id`,
     );
     const links = `SELECT erasure_id, 'person_links' AS place, toUInt32(count()) AS count FROM person_links FINAL
       GLOBAL INNER JOIN (SELECT DISTINCT site_id, value AS person_id, erasure_id FROM erasing WHERE kind = 'person') AS persons
@@ -116,18 +135,18 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
    * @param sinceMs Milliseconds since 1970 UTC.
    */
   function sentTo(site: string, destination: string, sinceMs: number): Promise<SentToDestination[]> {
-    const outcomes = `SELECT cityHash64(event_id) FROM delivery_outcomes
+    const outcomes = `SELECT ${EVENT_OF_ROW.delivery_outcomes} FROM delivery_outcomes
       WHERE site_id = {site:String} AND destination = {destination:String}`;
-    const theirs = `SELECT site_id, toUInt64(value) AS event_hash, erasure_id FROM erasing
-      WHERE kind = 'event' AND site_id = {site:String}`;
+    const theirs = `SELECT toUInt64(value) AS digest, erasure_id FROM erasing WHERE kind = 'event' AND site_id = {site:String}`;
+    const event = EVENT_OF_ROW.event_rows;
     return select(
       warehouse,
       `SELECT erasure_id, distinct_id, arrived_person_id AS person_id, email_sha256 AS email, external_id_sha256 AS external_id,
          groupUniqArray(${NAMES_MAX})(event) AS events
-       FROM event_rows GLOBAL INNER JOIN (${theirs}) AS subjects USING (site_id, event_hash)
-       WHERE site_id = {site:String} AND event_hash GLOBAL IN (SELECT event_hash FROM (${theirs})) AND NOT historical
-         AND (event_hash GLOBAL IN (${outcomes} AND outcome IN ('delivered', 'diverted', 'dead'))
-           OR (event_hash GLOBAL NOT IN (${outcomes}) AND received_at >= fromUnixTimestamp64Milli({since:Int64})))
+       FROM event_rows GLOBAL INNER JOIN (${theirs}) AS subjects ON ${event} = subjects.digest
+       WHERE site_id = {site:String} AND ${event} GLOBAL IN (SELECT digest FROM (${theirs})) AND NOT historical
+         AND (${event} GLOBAL IN (${outcomes} AND outcome IN ('delivered', 'diverted', 'dead'))
+           OR (${event} GLOBAL NOT IN (${outcomes}) AND received_at >= fromUnixTimestamp64Milli({since:Int64})))
        GROUP BY erasure_id, distinct_id, person_id, email, external_id LIMIT ${SENT_MAX} BY erasure_id`,
       { site, destination, since: sinceMs },
       SIGNS_OF_LIFE,
@@ -173,14 +192,16 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
 }
 
 const persons = (database: string): string => `SELECT site_id, value FROM ${database}.erasing WHERE kind = 'person'`;
-const events = (database: string): string =>
-  `SELECT site_id, toUInt64(value) FROM ${database}.erasing WHERE kind = 'event'`;
+/** Digests that are noted, of a kind. */
+const noted = (database: string, kind: 'event' | 'id' | 'shared'): string =>
+  `SELECT site_id, toUInt64(value) FROM ${database === '' ? '' : `${database}.`}erasing WHERE kind = '${kind}'`;
 
 /** Which rows of each table are those of the persons. */
 export const DELETED = {
-  delivery_outcomes: (database) => `(site_id, cityHash64(event_id)) IN (${events(database)})`,
-  duplicates: (database) => `(site_id, cityHash64(event_id)) IN (${events(database)})`,
-  repeated_events: (database) => `(site_id, event_hash) IN (${events(database)})`,
+  delivery_outcomes: (database) => `(site_id, ${EVENT_OF_ROW.delivery_outcomes}) IN (${noted(database, 'event')})`,
+  duplicates: (database) => `(site_id, ${EVENT_OF_ROW.duplicates}) IN (${noted(database, 'event')})`,
+  repeated_events: (database) =>
+    `(site_id, event_hash) IN (${noted(database, 'id')}) AND NOT ((site_id, event_hash) IN (${noted(database, 'shared')}))`,
   person_links: (database) =>
     `(site_id, person_id) IN (${persons(database)}) OR (site_id, target) IN (${persons(database)})`,
   person_splits: (database) =>
@@ -192,7 +213,7 @@ export const DELETED = {
     `(site_id, person_hash) IN (SELECT site_id, cityHash64(value) FROM ${database}.erasing WHERE kind = 'person')`,
   cohort_members: (database) => `(site_id, kind, value) IN (SELECT site_id, kind, value FROM ${database}.erasing)`,
   event_rows: (database) =>
-    `(site_id, arrived_person_id) IN (${persons(database)}) OR (site_id, event_hash) IN (${events(database)})`,
+    `(site_id, arrived_person_id) IN (${persons(database)}) OR (site_id, ${EVENT_OF_ROW.event_rows}) IN (${noted(database, 'event')})`,
 } as const satisfies Record<string, (database: string) => string>;
 
 type ErasedTable = keyof typeof DELETED;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { insertBlock } from '#infra/clickhouse/client.ts';
+import { insertBlock, run } from '#infra/clickhouse/client.ts';
 import { createPersonEraser, type ErasedSubject, type PersonEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { createUnseenPersons } from '#infra/clickhouse/erasure/unseen_persons.ts';
 import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
@@ -13,9 +13,9 @@ const AT_MS = Date.UTC(2026, 9, 5, 12);
 const UNTIL_MS = AT_MS + 3_600_000;
 const P = (letter: string): string => `p_${letter.repeat(32)}`;
 
-function row(event_id: string, person_id: string, more: Parameters<typeof sampleEvent>[0] = {}) {
+function row(event_id: string, person_id: string, more: Parameters<typeof sampleEvent>[0] = {}, offset = 0) {
   return eventRow({
-    coordinate: { partition: 0, offset: 0, index: 0 },
+    coordinate: { partition: 0, offset, index: 0 },
     person: { person_id, identifiers: null },
     event: sampleEvent({ event_id, timestamp: AT_MS, received_at: AT_MS, value: 2, ...more }),
   });
@@ -39,9 +39,9 @@ const idsIn = async (database: Database, table: string): Promise<string[]> =>
     ({ event_id }) => event_id,
   );
 
-const outcome = (event_id: string) => ({
+const outcome = (event_id: string, coordinate_offset = 0) => ({
   ...{ site_id: sampleEvent().site_id, destination: 'meta', event_id, event: 'purchase', coordinate_partition: 0 },
-  ...{ coordinate_offset: 0, coordinate_index: 0, outcome: 'delivered', reason: '', attempt: 1, received_at: AT_MS },
+  ...{ coordinate_offset, coordinate_index: 0, outcome: 'delivered', reason: '', attempt: 1, received_at: AT_MS },
   ...{ attempted_at: AT_MS, took_ms: 1, answer_status: 200, answer: '' },
 });
 
@@ -135,6 +135,38 @@ test('rows of a person go from every table, and those of others stay', async () 
     'SELECT arrayStringConcat(groupArray(command)) AS statements FROM system.mutations WHERE database = currentDatabase()',
   );
   expect(first?.statements).not.toMatch(new RegExp(`${P('a')}|${email}`));
+});
+
+test('of events of different people that have one id those of others stay, with all that is known of them', async () => {
+  const database = await create.migrated();
+  const { warehouse, cluster } = database;
+  const { site_id } = sampleEvent();
+  const later = { timestamp: AT_MS + 5 * 86_400_000, distinct_id: 'another' };
+  await insertBlock(warehouse, 'event_rows', 'rows', [
+    row('order-1', P('a'), { distinct_id: 'theirs' }, 1),
+    row('order-1', P('d'), later, 2),
+    row('order-2', P('a'), {}, 3),
+  ]);
+  await insertBlock(warehouse, 'delivery_outcomes', 'outcomes', [outcome('order-1', 1), outcome('order-1', 2)]);
+  const repeated = ['order-1', 'order-2'].map((id) => `('${site_id}', cityHash64('${id}'), now())`);
+  await run(warehouse, `INSERT INTO repeated_events VALUES ${repeated.join(', ')}`, {}, {});
+  const eraser = createPersonEraser(warehouse, cluster);
+  await eraser.begin([subject('person', P('a'))]);
+  expect(await eraser.count()).toEqual([
+    { erasure_id: 'e1', place: 'event_rows', count: 2 },
+    { erasure_id: 'e1', place: 'delivery_outcomes', count: 1 },
+  ]);
+  const sent = await eraser.sentTo(site_id, 'meta', AT_MS + 1);
+  expect(sent.map(({ distinct_id }) => distinct_id)).toEqual(['theirs']);
+  await deleteAll(eraser);
+  expect(await rowsOf(database, 'SELECT event_id, distinct_id FROM event_rows')).toEqual([
+    { event_id: 'order-1', distinct_id: 'another' },
+  ]);
+  expect(await rowsOf(database, 'SELECT coordinate_offset AS offset FROM delivery_outcomes')).toEqual([{ offset: 2 }]);
+  expect(await rowsOf(database, `SELECT event_hash = cityHash64('order-1') AS stays FROM repeated_events`)).toEqual([
+    { stays: 1 },
+  ]);
+  expect(await eraser.hasRows()).toBe(false);
 });
 
 test('who was split from the erased counts as seen now, where persons of the site are looked for', async () => {
