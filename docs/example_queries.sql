@@ -1,7 +1,7 @@
 -- Twenty questions in SQL. After npm run demo they can be asked as the analyst of shop (npm run svc -- analyst show); 20 has no rows there.
 
 -- 1. How many events of each name were there?
-SELECT event, uniqExact(event_id) AS events FROM events
+SELECT event, uniqExact(event_id, event, toDate(timestamp)) AS events FROM events
 WHERE site_id = 'shop' AND timestamp >= now() - INTERVAL 30 DAY AND timestamp < now()
 GROUP BY event ORDER BY events DESC;
 
@@ -17,11 +17,11 @@ GROUP BY hour ORDER BY hour;
 
 -- 4. What was earned each day?
 SELECT toDate(timestamp) AS day, currency, sum(value) AS earned
-FROM (SELECT * FROM events WHERE site_id = 'shop' AND event = 'purchase' LIMIT 1 BY event_id)
+FROM (SELECT * FROM events WHERE site_id = 'shop' AND event = 'purchase' LIMIT 1 BY event_id, toDate(timestamp))
 GROUP BY day, currency ORDER BY day;
 
 -- 5. What is earned at the till, and what on the web?
-SELECT action_source, uniqExact(event_id) AS sales, round(avg(value), 2) AS average FROM events
+SELECT action_source, uniqExact(event_id, event, toDate(timestamp)) AS sales, round(avg(value), 2) AS average FROM events
 WHERE site_id = 'shop' AND event = 'purchase' GROUP BY action_source;
 
 -- 6. Which countries do people come from?
@@ -29,7 +29,7 @@ SELECT geo_country, uniqExact(person_id) AS people FROM events
 WHERE site_id = 'shop' GROUP BY geo_country ORDER BY people DESC LIMIT 10;
 
 -- 7. Which values does a property have?
-SELECT JSONExtractString(property_texts['utm_source']) AS source, uniqExact(event_id) AS events FROM events
+SELECT JSONExtractString(property_texts['utm_source']) AS source, uniqExact(event_id, event, toDate(timestamp)) AS events FROM events
 WHERE site_id = 'shop' GROUP BY source ORDER BY events DESC LIMIT 10;
 
 -- 8. How far do people get, from page view to purchase, within 30 days? (`svc query funnel` says the same, and counts in order of arrival what happened in one millisecond.)
@@ -67,8 +67,8 @@ FROM events INNER JOIN (SELECT person_id, toStartOfWeek(min(timestamp), 1) AS co
 WHERE site_id = 'shop' GROUP BY cohort, week ORDER BY cohort, week;
 
 -- 15. Who are the best customers?
-SELECT person_id, uniqExact(event_id) AS orders, sum(value) AS spent
-FROM (SELECT * FROM events WHERE site_id = 'shop' AND event = 'purchase' LIMIT 1 BY event_id)
+SELECT person_id, uniqExact(event_id, event, toDate(timestamp)) AS orders, sum(value) AS spent
+FROM (SELECT * FROM events WHERE site_id = 'shop' AND event = 'purchase' LIMIT 1 BY event_id, toDate(timestamp))
 GROUP BY person_id ORDER BY spent DESC LIMIT 10;
 
 -- 16. Which people have several distinct ids?
@@ -83,7 +83,7 @@ SELECT destination, outcome, reason, uniqExact(event_id) AS events FROM delivery
 WHERE site_id = 'shop' GROUP BY destination, outcome, reason ORDER BY events DESC;
 
 -- 19. How much of the month does the site use? (What its account uses of its allowance: `npm run svc -- account list`.)
-SELECT toStartOfMonth(received_at) AS month, uniqExact(event_id) AS used FROM events
+SELECT toStartOfMonth(received_at) AS month, uniqExact(event_id, event, toDate(timestamp)) AS used FROM events
 WHERE site_id = 'shop' GROUP BY month ORDER BY month DESC;
 
 -- 20. Which elements of which page were found last?

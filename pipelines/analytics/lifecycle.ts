@@ -90,7 +90,7 @@ function lifecycleStatement(siteId: string, query: LifecycleQuery): Statement {
   const events = firstRowsSql(
     {
       siteId,
-      span: { from: binder.time(0), to: span.to },
+      span: querySpan({ from: 0, to: plan.to }, binder),
       selections: [selection],
       conditions: [...filters, selects(selection, binder)],
       columns: { person: 'actor', place },

@@ -1,7 +1,7 @@
 // SQL of who is in a cohort: a condition over event_rows, by the same rules for persons and repeated events as questions have.
 import type { Condition } from '../filters.ts';
 import type { Selection } from '../question.ts';
-import { firstRowsSql } from '../sql/event_rows.ts';
+import { firstRowsSql, querySpan } from '../sql/event_rows.ts';
 import type { Binder } from '../sql/statement.ts';
 import type { CohortRule, DidRule } from './cohort.ts';
 
@@ -57,10 +57,10 @@ function countedSql(
   const rows = firstRowsSql(
     {
       siteId,
-      span: {
-        from: binder.time(Math.min(...dids.map(({ from }) => from))),
-        to: binder.time(Math.max(...dids.map(({ to }) => to))),
-      },
+      span: querySpan(
+        { from: Math.min(...dids.map(({ from }) => from)), to: Math.max(...dids.map(({ to }) => to)) },
+        binder,
+      ),
       selections: dids.map(({ did }) => did),
       conditions: [`(${flags.join(' OR ')})`],
       columns: {

@@ -5,6 +5,7 @@ import { queriedSince } from '../query_rewrites.ts';
 import { cutOf, EXAMPLE_TIME, question } from '../question.ts';
 import {
   calendarSql,
+  EVENT_DIGEST,
   firstRowsSql,
   MARK,
   querySpan,
@@ -71,13 +72,18 @@ function eventsSql(siteId: string, query: RevenueQuery, spans: readonly TimeSpan
   const asked = spans.map(({ from, to }) => between(from, to));
   const first = spans.at(-1)?.from ?? '';
   const last = spans[0]?.to ?? '';
+  const earlier = (time: string): string => `${time} - toIntervalDay(${EARLIER_DAYS})`;
   const json = (name: string): string => `property_texts['${name}']`;
   const numberIn = (name: string): string => `toFloat64OrNull(trim(BOTH '"' FROM ${json(name)}))`;
   const ids = `SELECT order_id FROM event_rows WHERE site_id = ${binder.bind(siteId, 'String')} AND ${between(first, last)} AND ${of(names)}`;
   return firstRowsSql(
     {
       siteId,
-      span: { from: `${first} - toIntervalDay(${EARLIER_DAYS})`, to: `${last} + toIntervalDay(${LATER_DAYS})` },
+      span: {
+        since: earlier(spans.at(-1)?.since ?? ''),
+        from: earlier(first),
+        to: `${last} + toIntervalDay(${LATER_DAYS})`,
+      },
       selections: [{ events: names }],
       // A refund without an order may have come before, under the same id.
       conditions: [`(${between(first, last)} OR if(order_id = '', refund != 0, order_id GLOBAL IN (${ids})))`],
@@ -85,7 +91,7 @@ function eventsSql(siteId: string, query: RevenueQuery, spans: readonly TimeSpan
         paid: `NOT (${of([...refunds, ...cancellations])} OR ifNull(value < 0, false))`,
         renewal: `${of(renewals)} OR ${json('billing_reason')} = '"subscription_cycle"' OR hasAny(${RENEWAL_WORDS}, [lower(${json('is_renewal')}), lower(${json('$is_renewal')})])`,
         refund: `if(paid OR ${json('refund_id')} IN ('', '""', 'null'), 0, cityHash64(${json('refund_id')}))`,
-        key: `multiIf(order_id != '', cityHash64(1, order_id), refund != 0, cityHash64(2, refund), cityHash64(3, event_hash))`,
+        key: `multiIf(order_id != '', cityHash64(1, order_id), refund != 0, cityHash64(2, refund), cityHash64(3, ${EVENT_DIGEST}))`,
         id: 'order_id',
         items: `if(paid OR value IS NOT NULL, [], JSONExtractArrayRaw(if(${json('items')} = '', ${json('products')}, ${json('items')})))`,
         cancelled: of(cancellations),

@@ -20,9 +20,12 @@ export interface WantedRows {
 export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
   const { siteId, columns, conditions } = wanted;
   const ofSite = `site_id = ${binder.bind(siteId, 'String')}`;
+  const { span } = wanted;
   const keys = keyConditions(wanted, binder);
+  // The first row of an event may have been earlier on the day, when nobody asked: then it counts there, whatever else is asked.
+  const looked = keyConditions({ ...wanted, span: { ...span, from: span.since } }, binder);
   const named = Object.entries(columns).map(([name, of]) => (name === of ? name : `${of} AS ${name}`));
-  const where = [ofSite, ...keys, ...conditions, countsOnce(ofSite, keys.join(' AND '), binder)];
+  const where = [ofSite, ...keys, ...conditions, countsOnce(ofSite, looked.join(' AND '), binder)];
   return binder.shared(
     binder.withNames(`SELECT ${named.join(', ')} FROM event_rows${JOINS} WHERE ${where.join(' AND ')}`),
   );
@@ -67,10 +70,13 @@ const CHECKED = "SELECT CAST(groupArray((place, checked_below)), 'Map(String, In
 const ROW = 'shardNum(), _part, _part_offset';
 
 /**
- * What tells events of a site apart: copies of a row have one time, and an id that comes again on another day, which deduplication
- * lets through after its time, is another event.
+ * What tells events of a site apart, as event_rows itself does: an id that comes again on another day, which deduplication lets
+ * through after its time, or under another name is another event. Rows of one event have what the sort key finds them by in common.
  */
-export const EVENT = 'event_id, toDate(timestamp)';
+export const EVENT = 'event_id, event, toDate(timestamp)';
+
+/** The same as one number, without reading ids. */
+export const EVENT_DIGEST = 'cityHash64(event_hash, event, toDate(timestamp))';
 
 /** What FIRST_ROW puts in order: of few rows, so that it need not be one number. */
 const ORDER = 'timestamp, received_at, raw_index';
@@ -122,6 +128,8 @@ export function startOf(interval: Interval, time: string, { timeZone, weekStart 
 
 /** Two times as expressions; as a question's time the second is not part of it. */
 export interface TimeSpan {
+  /** The beginning of the day of UTC that it begins on. */
+  since: string;
   from: string;
   to: string;
 }
@@ -129,7 +137,7 @@ export interface TimeSpan {
 /** How many intervals after one time another lies, by a calendar. */
 export function intervalsUntil(
   interval: Interval,
-  span: TimeSpan,
+  span: Pick<TimeSpan, 'from' | 'to'>,
   { timeZone, weekStart }: Calendar,
   binder: Binder,
 ): string {
@@ -172,8 +180,10 @@ interface Cut {
 
 /** A question's own time. */
 export function querySpan({ from, to }: Pick<Cut, 'from' | 'to'>, binder: Binder): TimeSpan {
-  return { from: binder.time(from), to: binder.time(to) };
+  return { since: binder.time(from - (from % DAY_MS)), from: binder.time(from), to: binder.time(to) };
 }
+
+const DAY_MS = 86_400_000;
 
 /** How much earlier another time is, by the clock of a time zone. */
 export interface Earlier {
@@ -197,7 +207,8 @@ export function spanBefore(
   };
   const shifted = (ms: number): string =>
     binder.scalar(`toTimeZone(${ADDERS[unit]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`);
-  return { from: shifted(from), to: shifted(to) };
+  const start = shifted(from);
+  return { since: binder.scalar(`toStartOfDay(${start}, 'UTC')`), from: start, to: shifted(to) };
 }
 
 /** A row for each interval of some times, with its start as `bucket`, and as `period` the place of its time among them, from 0. */

@@ -19,7 +19,7 @@ import { pageOf } from '../pages/page_sql.ts';
 import { hasSmallCountValues } from '../personal_fields.ts';
 import type { Scope, Selection } from '../question.ts';
 import { ownVisitText, VISIT_MARGIN_MS, visitValuesSql } from '../visits/visits_sql.ts';
-import { digestOfText, FIRST_ROW, type TimeSpan } from './event_rows.ts';
+import { digestOfText, FIRST_ROW, querySpan, type TimeSpan } from './event_rows.ts';
 import { type Binder, JOINS, jsonText, placeOf, textOfProperty } from './statement.ts';
 
 /** The name of an event, as queries show it. */
@@ -71,7 +71,7 @@ const ownHost = (name: string, binder: Binder): string => hostOf(textOf({ proper
 function textOfVisit({ visit, pages, among }: VisitField, binder: Binder): string {
   if (among === undefined) throw new Error('nobody has said which events visits are made of');
   const { siteId, since, before } = among;
-  const span = { from: binder.time(since - VISIT_MARGIN_MS), to: binder.time(before + VISIT_MARGIN_MS) };
+  const span = querySpan({ from: since - VISIT_MARGIN_MS, to: before + VISIT_MARGIN_MS }, binder);
   const name = binder.joined(
     'GLOBAL ASOF LEFT JOIN',
     visitValuesSql(siteId, span, { visit, pages }, binder.inside()),

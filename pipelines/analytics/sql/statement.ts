@@ -87,7 +87,7 @@ export function createBinder(): Binder {
   const joins = new Map<string, string>();
   const scalars = new Map<string, Scalar>();
   const scalar: Binder['scalar'] = (select, rows = '') => {
-    const known = scalars.get(select) ?? { name: `scalar${scalars.size}`, rows: new Set() };
+    const known = scalars.get(select) ?? { name: `once${scalars.size}`, rows: new Set() };
     scalars.set(select, known);
     known.rows.add(rows);
     return known.name;

@@ -219,7 +219,7 @@ export function seriesEventsSql(
   const rows = firstRowsSql(
     {
       siteId,
-      span: { from: before?.from ?? span.from, to: span.to },
+      span: { ...(before ?? span), to: span.to },
       selections: plan.series,
       conditions: [
         ...(before === undefined ? [] : [`(timestamp < ${before.to} OR timestamp >= ${span.from})`]),

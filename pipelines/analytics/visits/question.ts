@@ -160,7 +160,7 @@ function rankedSql(counted: string, breakdown: VisitsQuery['breakdown'], minPers
 function visitsSql(siteId: string, query: VisitsQuery, binder: Binder): string {
   const { filters = [], breakdown, attention = false, conversions = { events: CONVERSIONS } } = query;
   const isOf = (names: readonly string[]): string => `event IN ${binder.bind([...names], 'Array(String)')}`;
-  const span = { from: binder.time(query.from - VISIT_MARGIN_MS), to: binder.time(query.to + VISIT_MARGIN_MS) };
+  const span = querySpan({ from: query.from - VISIT_MARGIN_MS, to: query.to + VISIT_MARGIN_MS }, binder);
   const visits = countedVisitsSql(
     siteId,
     {

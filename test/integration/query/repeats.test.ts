@@ -105,6 +105,40 @@ test('an id that comes again on another day is another event, in one range and i
   await hold();
 });
 
+test('what else a question reads changes nothing of what it counts', async () => {
+  const world = await unmerged();
+  const order = (name: string, minute: number) => storedRow('v1', name, minute, { event_id: 'order' });
+  // Minute 0 is noon: a purchase and its refund under one id, and two rows of one event on both sides of midnight in Berlin.
+  const visit = (minute: number) => storedRow('v1', 'visit', minute, { event_id: 'twice' });
+  await world.store([
+    [order('purchase', 0), storedRow('v1', 'refund', 100), visit(9 * 60)],
+    [order('refund', 180), visit(11 * 60)],
+  ]);
+  const did = { did: { events: ['purchase', 'visit'] }, last_days: 800 };
+  expect(
+    (await world.control.call('POST', COHORT, { body: { id: 'all', name: 'All', conditions: [did] } })).status,
+  ).toBe(201);
+  const filters = [{ field: { cohort: 'all' }, is: 'in' }];
+  const day = Date.UTC(2026, 9, 5, 22);
+  const late = { interval: 'day', time_zone: 'Europe/Berlin', from: day, to: day + DAY * 60_000 };
+  const ask = async (event: string, more: object): Promise<(number | undefined)[]> => {
+    const series = [{ events: [event] }, { events: [event], filters }];
+    const answer = await world.ask<TrendsAnswer>('trends', { ...question, series, ...more });
+    return answer.series.map(({ events }) => events);
+  };
+  const hold = async (): Promise<void> => {
+    expect(await ask('refund', {})).toEqual([2, 2]);
+    expect(await ask('refund', { filters })).toEqual([2, 2]);
+    for (const more of [{}, { compare: 'previous' }, { filters }]) {
+      expect(await ask('visit', { ...late, ...more })).toEqual([0, 0]);
+    }
+    expect(await ask('visit', {})).toEqual([1, 1]);
+  };
+  await hold();
+  await checkDuplicates(world.database.warehouse);
+  await hold();
+});
+
 test('what was looked at stays so through merges, and what comes between is looked at', async () => {
   const world = await create();
   const first = rows(0, 30);

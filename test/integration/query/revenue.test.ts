@@ -30,6 +30,25 @@ const refund = (value: number | null, id = 'o1', minute = 10, properties: object
   storedRow('shop-system', 'refund', minute, eur(value, id, properties));
 
 const CASES: Case[] = [
+  {
+    name: 'orders without an id whose events have the id of one on another day, or of a refund',
+    rows: [
+      storedRow('ann', 'purchase', 0, { ...eur(10, ''), event_id: 'one' }),
+      storedRow('ann', 'purchase', 3 * DAY, { ...eur(20, ''), event_id: 'one' }),
+      storedRow('ann', 'purchase', 0, { ...eur(40, ''), event_id: 'two' }),
+      storedRow('ann', 'refund', 5 * DAY, { ...eur(25, ''), event_id: 'two' }),
+    ],
+    euros: [70, 25, 45, 3],
+    more: { refunded: 1 },
+  },
+  {
+    name: 'nothing that is known is cancelled',
+    rows: [
+      storedRow('ann', 'purchase', 0, { ...eur(40, ''), event_id: 'one' }),
+      storedRow('ann', 'order_cancelled', 2 * DAY, { ...eur(null, ''), event_id: 'one' }),
+    ],
+    euros: [40, 0, 40, 1],
+  },
   { name: 'a whole refund by its amount', rows: [sale(50), refund(50)], euros: [50, 50, 0, 1] },
   { name: 'a whole refund that names the order alone', rows: [sale(50), refund(null)], euros: [50, 50, 0, 1] },
   {
