@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox';
 import { ID_PATTERN, type Problem, problem } from '#pipelines/settings/problems.ts';
 import { closed } from '../filters.ts';
 import { common, limitOf, question } from '../question.ts';
-import { EVENT_DIGEST, FIRST_ROW, SPILLED } from '../sql/event_rows.ts';
+import { EVENT_BY_HASH, FIRST_ROW, SPILLED } from '../sql/event_rows.ts';
 import { conditionOf } from '../sql/expressions.ts';
 import { type Binder, createBinder, JOINS, type Statement } from '../sql/statement.ts';
 import { type CohortCondition, type CohortRule, conditionsFields, conditionsProblems } from './cohort.ts';
@@ -142,7 +142,7 @@ function membersStatement(siteId: string, query: MembersQuery): Statement {
   const { limit = LISTED, after } = query;
   const wanted = `site_id = ${binder.bind(siteId, 'String')} AND ${isIn(ruleOf(query), binder)}`;
   const rows = binder.withNames(`SELECT actor, argMax((person_id, distinct_id), ${FIRST_ROW}) AS last,
-    argMaxIf(email_sha256, ${FIRST_ROW}, email_sha256 != '') AS email, uniqExact(${EVENT_DIGEST}) AS events,
+    argMaxIf(email_sha256, ${FIRST_ROW}, email_sha256 != '') AS email, uniqExact(${EVENT_BY_HASH}) AS events,
     toUnixTimestamp64Milli(min(timestamp)) AS first_seen, toUnixTimestamp64Milli(max(timestamp)) AS last_seen, count() OVER () AS total
   FROM event_rows${JOINS} WHERE ${wanted} GROUP BY actor`);
   const behind = after === undefined ? '' : ` WHERE actor > ${binder.bind(after, 'UInt64')}`;

@@ -21,19 +21,14 @@ export function isInCohort(rule: CohortRule, binder: Binder, sql: EventCondition
   const dids = rule.parts.filter((part) => 'did' in part);
   const others = rule.parts.flatMap((part) => ('did' in part ? [] : [sql.conditionOf(part, binder)]));
   const isOfAll = rule.match === 'all';
-  const done = dids.length === 0 ? [] : [didSql(rule.siteId, { dids, isOfAll }, binder, sql)];
-  return `(${[...done, ...others].join(isOfAll ? ' AND ' : ' OR ')})`;
-}
-
-function didSql(
-  siteId: string,
-  { dids, isOfAll }: { dids: readonly DidRule[]; isOfAll: boolean },
-  binder: Binder,
-  sql: EventConditions,
-): string {
+  if (dids.length === 0) return `(${others.join(isOfAll ? ' AND ' : ' OR ')})`;
   const isSoOfNobody = isOfAll ? dids.every(isOfNobody) : dids.some(isOfNobody);
-  const found = `actor GLOBAL IN (SELECT arrayJoin(${binder.scalar(countedSql(siteId, { dids, isOfAll, isSoOfNobody }, binder, sql))}))`;
-  return isSoOfNobody ? `NOT ${found}` : found;
+  // Whatever else has to be so of whom is found is asked of them, and not of each row.
+  const isAsked = isOfAll && !isSoOfNobody;
+  const counted = { dids, isOfAll, isSoOfNobody, others: isAsked ? others : [] };
+  const found = `actor GLOBAL IN (SELECT arrayJoin(${binder.scalar(countedSql(rule.siteId, counted, binder, sql))}))`;
+  const beside = isAsked ? [] : others;
+  return `(${[isSoOfNobody ? `NOT ${found}` : found, ...beside].join(isOfAll ? ' AND ' : ' OR ')})`;
 }
 
 /** Whether it holds of whom no such event is stored. */
@@ -42,10 +37,18 @@ const isOfNobody = ({ is, times }: DidRule): boolean => is === 'at_most' || time
 const isAmong = (actors: string, binder: Binder): string =>
   `actor GLOBAL IN (SELECT arrayJoin(${binder.scalar(`SELECT groupArray(actor) FROM (${actors})`)}))`;
 
+interface Counted {
+  dids: readonly DidRule[];
+  isOfAll: boolean;
+  isSoOfNobody: boolean;
+  /** Conditions over `actor` that have to hold as well. */
+  others: readonly string[];
+}
+
 /** An array of whom it is so or, where it is so of whom there is no event, is not so. Events are read once for all conditions. */
 function countedSql(
   siteId: string,
-  { dids, isOfAll, isSoOfNobody }: { dids: readonly DidRule[]; isOfAll: boolean; isSoOfNobody: boolean },
+  { dids, isOfAll, isSoOfNobody, others }: Counted,
   outer: Binder,
   { selects }: EventConditions,
 ): string {
@@ -71,7 +74,7 @@ function countedSql(
     binder,
   );
   const holds = dids.map((did, index) => `times${index} ${COMPARISONS[did.is]} ${binder.bind(did.times, 'Int64')}`);
-  const all = `(${holds.join(isOfAll ? ' AND ' : ' OR ')})`;
+  const all = `(${[...holds, ...others].join(isOfAll ? ' AND ' : ' OR ')})`;
   return `SELECT groupArrayIf(actor, ${isSoOfNobody ? `NOT ${all}` : all}) FROM (${rows} GROUP BY actor)`;
 }
 

@@ -5,7 +5,7 @@ import { queriedSince } from '../query_rewrites.ts';
 import { cutOf, EXAMPLE_TIME, question } from '../question.ts';
 import {
   calendarSql,
-  EVENT_DIGEST,
+  EVENT_BY_HASH,
   firstRowsSql,
   MARK,
   querySpan,
@@ -62,6 +62,16 @@ function revenueStatement(siteId: string, query: RevenueQuery, minPersons = 1): 
   return binder.statement(`SELECT * FROM (${figuresSql(ranked, limit)}\nUNION ALL ${starts})\n${SPILLED}`);
 }
 
+/** The time in which an order may have events that say something of those that are asked about. */
+function lookedSpan(query: RevenueQuery, spans: readonly TimeSpan[], binder: Binder): TimeSpan {
+  const from = Math.max(0, query.from - EARLIER_DAYS * DAY_MS);
+  const span = querySpan({ from, to: query.to + LATER_DAYS * DAY_MS }, binder);
+  const before = spans[1];
+  if (before === undefined) return span;
+  const earlier = (time: string): string => binder.scalar(`${time} - toIntervalDay(${EARLIER_DAYS})`);
+  return { since: earlier(before.since), from: earlier(before.from), to: span.to };
+}
+
 /** A row for each event of an order that has one in the time, or in the time before. */
 function eventsSql(siteId: string, query: RevenueQuery, spans: readonly TimeSpan[], binder: Binder): string {
   const { interval, calendar } = cutOf(query);
@@ -72,18 +82,13 @@ function eventsSql(siteId: string, query: RevenueQuery, spans: readonly TimeSpan
   const asked = spans.map(({ from, to }) => between(from, to));
   const first = spans.at(-1)?.from ?? '';
   const last = spans[0]?.to ?? '';
-  const earlier = (time: string): string => `${time} - toIntervalDay(${EARLIER_DAYS})`;
   const json = (name: string): string => `property_texts['${name}']`;
   const numberIn = (name: string): string => `toFloat64OrNull(trim(BOTH '"' FROM ${json(name)}))`;
   const ids = `SELECT order_id FROM event_rows WHERE site_id = ${binder.bind(siteId, 'String')} AND ${between(first, last)} AND ${of(names)}`;
   return firstRowsSql(
     {
       siteId,
-      span: {
-        since: earlier(spans.at(-1)?.since ?? ''),
-        from: earlier(first),
-        to: `${last} + toIntervalDay(${LATER_DAYS})`,
-      },
+      span: lookedSpan(query, spans, binder),
       selections: [{ events: names }],
       // A refund without an order may have come before, under the same id.
       conditions: [`(${between(first, last)} OR if(order_id = '', refund != 0, order_id GLOBAL IN (${ids})))`],
@@ -91,7 +96,7 @@ function eventsSql(siteId: string, query: RevenueQuery, spans: readonly TimeSpan
         paid: `NOT (${of([...refunds, ...cancellations])} OR ifNull(value < 0, false))`,
         renewal: `${of(renewals)} OR ${json('billing_reason')} = '"subscription_cycle"' OR hasAny(${RENEWAL_WORDS}, [lower(${json('is_renewal')}), lower(${json('$is_renewal')})])`,
         refund: `if(paid OR ${json('refund_id')} IN ('', '""', 'null'), 0, cityHash64(${json('refund_id')}))`,
-        key: `multiIf(order_id != '', cityHash64(1, order_id), refund != 0, cityHash64(2, refund), cityHash64(3, ${EVENT_DIGEST}))`,
+        key: `multiIf(order_id != '', cityHash64(1, order_id), refund != 0, cityHash64(2, refund), cityHash64(3, ${EVENT_BY_HASH}))`,
         id: 'order_id',
         items: `if(paid OR value IS NOT NULL, [], JSONExtractArrayRaw(if(${json('items')} = '', ${json('products')}, ${json('items')})))`,
         cancelled: of(cancellations),

@@ -75,8 +75,8 @@ const ROW = 'shardNum(), _part, _part_offset';
  */
 export const EVENT = 'event_id, event, toDate(timestamp)';
 
-/** The same as one number, without reading ids. */
-export const EVENT_DIGEST = 'cityHash64(event_hash, event, toDate(timestamp))';
+/** The same without reading ids. */
+export const EVENT_BY_HASH = 'event_hash, event, toDate(timestamp)';
 
 /** What FIRST_ROW puts in order: of few rows, so that it need not be one number. */
 const ORDER = 'timestamp, received_at, raw_index';
