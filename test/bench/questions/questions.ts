@@ -72,6 +72,15 @@ const funnel = (name: string, more: Partial<FunnelQuery>, ...columns: string[]):
   ),
 });
 
+function correlationOfValues(filters: Filter[]): BenchQuestion {
+  const fields = [property('utm_campaign'), { column: 'country' as const }];
+  return {
+    name: 'correlation of values',
+    statement: statementOf('correlation', { ...range, steps, window_ms: 7 * DAY_MS, fields, filters }),
+    needs: needs([...ORDER, textOf('utm_campaign'), 'country']),
+  };
+}
+
 const FUNNELS: BenchQuestion[] = [
   funnel('four steps', {}),
   funnel('strict order', { order: 'strict' }),
@@ -92,6 +101,7 @@ const FUNNELS: BenchQuestion[] = [
     statement: statementOf('correlation', { ...range, steps: steps.slice(0, 2), window_ms: 7 * DAY_MS }),
     needs: needs(ORDER),
   },
+  correlationOfValues([]),
 ];
 
 const trends = (
@@ -259,6 +269,7 @@ const COHORTS: BenchQuestion[] = [
   trends('events', { filters: [REGULARS] }, []),
   trends('by a property', BY_CAMPAIGN, [textOf('utm_campaign')]),
   funnel('four steps', { filters: [REGULARS] }),
+  correlationOfValues([REGULARS]),
   visits('by channel', { filters: [REGULARS], breakdown: { visit: 'channel' } }, []),
   revenue('by a property, the time before', { ...BY_CAMPAIGN, compare: 'previous' }, [textOf('utm_campaign')]),
 ].map(ofCohort);
