@@ -33,8 +33,6 @@ FROM (SELECT of, sum(n) AS total, groupArray(n) AS all FROM (${inner}) GROUP BY 
 const YARDSTICK_MS = 8;
 /** The mean of so many before and after counts: one alone is told in eight steps of the clock of CPU time. */
 const BESIDE = 6;
-/** How often a question that is over its limit is measured again. */
-const AGAIN = 2;
 
 const mostOf = ({ name, filtered }: DocumentedQuestion): number =>
   /by rules/.test(name) || (filtered !== 'none' && SEVERAL.test(name)) ? MS_MAX_OF_SEVERAL : MS_MAX;
@@ -63,11 +61,6 @@ test('on an empty database any question is analysed in no more processor time th
     return ((cpuOf(pid) - before) * 1_000) / ROUNDS;
   };
   const yardstick = { sql: YARDSTICK, parameters: {} };
-  const meanYardstick = async (): Promise<number> => {
-    let sum = 0;
-    for (let count = 0; count < BESIDE; count++) sum += await msOf(yardstick);
-    return sum / BESIDE;
-  };
   const measured: { question: DocumentedQuestion; ms: number; yardstickMs: number }[] = [];
   for (const question of [
     ...questionsByPageRules(),
@@ -75,22 +68,13 @@ test('on an empty database any question is analysed in no more processor time th
   ]) {
     measured.push({ question, ms: await msOf(question.statement), yardstickMs: await msOf(yardstick) });
   }
-  const slow: string[] = [];
-  for (const [index, { question, ms }] of measured.entries()) {
+  const slow = measured.flatMap(({ question, ms }, index) => {
     const beside = measured.slice(Math.max(0, index - BESIDE), index + BESIDE + 1);
     const yardstickMs = beside.reduce((sum, one) => sum + one.yardstickMs, 0) / beside.length;
-    const lineOf = (scaled: number): string =>
-      `${scaled} ms (here ${Math.round(ms)}; the yardstick ${yardstickMs.toFixed(1)}), ${question.statement.sql.length} bytes: ${question.name}`;
-    const scaledBy = (took: number, by: number): number => Math.round((took * YARDSTICK_MS) / by);
-    const first = scaledBy(ms, yardstickMs);
-    process.stdout.write(`${lineOf(first)}\n`);
-    if (first <= mostOf(question)) continue;
-    // Once is what noise decides: the median of three counts.
-    const again: number[] = [];
-    while (again.length < AGAIN) again.push(scaledBy(await msOf(question.statement), await meanYardstick()));
-    const median = [first, ...again].sort((one, other) => one - other)[AGAIN / 2] ?? first;
-    process.stdout.write(`${again.join(' and ')} ms when measured again: ${question.name}\n`);
-    if (median > mostOf(question)) slow.push(lineOf(median));
-  }
+    const scaled = Math.round((ms * YARDSTICK_MS) / yardstickMs);
+    const line = `${scaled} ms (here ${Math.round(ms)}; the yardstick ${yardstickMs.toFixed(1)}), ${question.statement.sql.length} bytes: ${question.name}`;
+    process.stdout.write(`${line}\n`);
+    return scaled > mostOf(question) ? [line] : [];
+  });
   expect(slow).toEqual([]);
 });
