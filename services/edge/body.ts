@@ -181,6 +181,13 @@ export function decoded<T>(read: Decoded<T>): T {
   return read.value;
 }
 
+/** A body with its Content-Encoding undone, of which the permit of its request holds all. Throws PayloadError where it may not. */
+export function unpackedBody(request: HttpRequestIn, bytesMax: number): Decoded<Buffer> {
+  const read = decompress(sentBytes(request), request.headers['content-encoding'], bytesMax);
+  if (read.ok) reserveGrowth(request, read.value);
+  return read;
+}
+
 /** Takes from the request's permit what its body has become more by decompression. Throws PayloadError where that is not to be had. */
 export function reserveGrowth(request: HttpRequestIn, body: Buffer): void {
   const growth = body.length - sentBytes(request).length;
@@ -189,9 +196,7 @@ export function reserveGrowth(request: HttpRequestIn, body: Buffer): void {
 
 /** The bytes of a body with its Content-Encoding undone, as many as the API allows. Throws PayloadError. */
 export function sentBody(request: HttpRequestIn): Buffer {
-  const body = decoded(decompress(sentBytes(request), request.headers['content-encoding'], BODY_BYTES_MAX));
-  reserveGrowth(request, body);
-  return body;
+  return decoded(unpackedBody(request, BODY_BYTES_MAX));
 }
 
 /** A body as JSON. Throws PayloadError. */

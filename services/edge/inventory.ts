@@ -6,7 +6,7 @@ import { contentHash, readInventory } from '#pipelines/intake/inventory.ts';
 import type { Limited } from '#pipelines/quota/limits.ts';
 import type { InventoryRecord } from '#schemas/records.ts';
 import { partitionOf } from '#schemas/wire.ts';
-import { BODY_BYTES_MAX, decompress, hasBody, parseJson, reserveGrowth } from './body.ts';
+import { BODY_BYTES_MAX, hasBody, parseJson, unpackedBody } from './body.ts';
 import { type EdgeContext, eventScope } from './edge_context.ts';
 import { type Answer, errorAnswer, errorCodeOf, limitedAnswer, refusal, sendAnswer } from './errors.ts';
 import type { IngestCaller } from './ingest_service.ts';
@@ -44,8 +44,7 @@ export function mountInventory(app: HttpServer, context: EdgeContext, inventory:
 /** Stores what a tag found on a page, unless the key sent the same of that page last. */
 export function createInventory(options: InventoryOptions): InventoryIntake {
   return async (request, { key, site }) => {
-    const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], BODY_BYTES_MAX);
-    if (bytes.ok) reserveGrowth(request, bytes.value);
+    const bytes = unpackedBody(request, BODY_BYTES_MAX);
     const body = bytes.ok ? parseJson(bytes.value) : bytes;
     if (!body.ok) return refusal(body.code);
     const countries = site.default_country === null ? [] : [site.default_country];

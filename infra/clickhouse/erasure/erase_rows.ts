@@ -107,8 +107,8 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
     }
     const shared = `INSERT INTO erasing (site_id, erasure_id, kind, value, until)
       SELECT DISTINCT site_id, {id:String}, 'shared', toString(event_hash), now64(3, 'UTC') FROM event_rows
-      WHERE (site_id, event_hash) GLOBAL IN (${noted('', 'id')})
-        AND (site_id, ${EVENT_OF_ROW.event_rows}) GLOBAL NOT IN (${noted('', 'event')})`;
+      WHERE (site_id, event_hash) GLOBAL IN (${noted('erasing', 'id')})
+        AND (site_id, ${EVENT_OF_ROW.event_rows}) GLOBAL NOT IN (${noted('erasing', 'event')})`;
     await run(warehouse, shared, { id: ids[0] ?? '' }, NOTED);
   }
 
@@ -192,16 +192,17 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
 }
 
 const persons = (database: string): string => `SELECT site_id, value FROM ${database}.erasing WHERE kind = 'person'`;
-/** Digests that are noted, of a kind. */
-const noted = (database: string, kind: 'event' | 'id' | 'shared'): string =>
-  `SELECT site_id, toUInt64(value) FROM ${database === '' ? '' : `${database}.`}erasing WHERE kind = '${kind}'`;
+/** Digests that are noted in the table `erasing`, by its name, of a kind. */
+const noted = (erasing: string, kind: 'event' | 'id' | 'shared'): string =>
+  `SELECT site_id, toUInt64(value) FROM ${erasing} WHERE kind = '${kind}'`;
 
 /** Which rows of each table are those of the persons. */
 export const DELETED = {
-  delivery_outcomes: (database) => `(site_id, ${EVENT_OF_ROW.delivery_outcomes}) IN (${noted(database, 'event')})`,
-  duplicates: (database) => `(site_id, ${EVENT_OF_ROW.duplicates}) IN (${noted(database, 'event')})`,
+  delivery_outcomes: (database) =>
+    `(site_id, ${EVENT_OF_ROW.delivery_outcomes}) IN (${noted(`${database}.erasing`, 'event')})`,
+  duplicates: (database) => `(site_id, ${EVENT_OF_ROW.duplicates}) IN (${noted(`${database}.erasing`, 'event')})`,
   repeated_events: (database) =>
-    `(site_id, event_hash) IN (${noted(database, 'id')}) AND NOT ((site_id, event_hash) IN (${noted(database, 'shared')}))`,
+    `(site_id, event_hash) IN (${noted(`${database}.erasing`, 'id')}) AND NOT ((site_id, event_hash) IN (${noted(`${database}.erasing`, 'shared')}))`,
   person_links: (database) =>
     `(site_id, person_id) IN (${persons(database)}) OR (site_id, target) IN (${persons(database)})`,
   person_splits: (database) =>
@@ -213,7 +214,7 @@ export const DELETED = {
     `(site_id, person_hash) IN (SELECT site_id, cityHash64(value) FROM ${database}.erasing WHERE kind = 'person')`,
   cohort_members: (database) => `(site_id, kind, value) IN (SELECT site_id, kind, value FROM ${database}.erasing)`,
   event_rows: (database) =>
-    `(site_id, arrived_person_id) IN (${persons(database)}) OR (site_id, ${EVENT_OF_ROW.event_rows}) IN (${noted(database, 'event')})`,
+    `(site_id, arrived_person_id) IN (${persons(database)}) OR (site_id, ${EVENT_OF_ROW.event_rows}) IN (${noted(`${database}.erasing`, 'event')})`,
 } as const satisfies Record<string, (database: string) => string>;
 
 type ErasedTable = keyof typeof DELETED;

@@ -18,9 +18,8 @@ export interface WantedRows {
 
 /** A SELECT with the columns of each event once; of one that is stored more than once the first by FIRST_ROW counts. */
 export function firstRowsSql(wanted: WantedRows, binder: Binder): string {
-  const { siteId, columns, conditions } = wanted;
+  const { siteId, span, columns, conditions } = wanted;
   const ofSite = `site_id = ${binder.bind(siteId, 'String')}`;
-  const { span } = wanted;
   const keys = keyConditions(wanted, binder);
   // The first row of an event may have been earlier on the day, when nobody asked: then it counts there, whatever else is asked.
   const looked = keyConditions({ ...wanted, span: { ...span, from: span.since } }, binder);

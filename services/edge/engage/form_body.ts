@@ -15,7 +15,7 @@ import { MARKETING_FIELD } from '#pipelines/engage/form.ts';
 import { originRefusal } from '#pipelines/settings/callers.ts';
 import type { ApiKey } from '#schemas/setting.ts';
 import { pageOrigin } from '../auth.ts';
-import { decompress, hasBody, isMultipart, readMultipart, reserveGrowth } from '../body.ts';
+import { hasBody, isMultipart, readMultipart, unpackedBody } from '../body.ts';
 import { refusal } from '../errors.ts';
 import type { IngestCaller } from '../ingest_service.ts';
 import { type BodyRead, invalidBody, readEngageBody } from './submission.ts';
@@ -47,9 +47,8 @@ export async function readFormBody(request: HttpRequestIn, caller: IngestCaller)
     return read.ok ? { ok: true, body: { form: withMarketing(read.body, caller.site), isPlain: false } } : read;
   }
   if (!hasBody(request)) return { ok: false, answer: refusal('content_type_unsupported') };
-  const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], ENGAGE_BODY_BYTES_MAX);
+  const bytes = unpackedBody(request, ENGAGE_BODY_BYTES_MAX);
   if (!bytes.ok) return { ok: false, answer: refusal(bytes.code) };
-  reserveGrowth(request, bytes.value);
   const pairs = await pairsOf(bytes.value, typeOf(request));
   if (!pairs.ok) return pairs;
   const read = readForm(plainForm(pairs.body, request, caller));

@@ -43,7 +43,7 @@ import { redactCards } from '#pipelines/privacy/redact_secrets.ts';
 import { readPageAddress } from '#pipelines/settings/url_pattern.ts';
 import type { Site } from '#schemas/setting.ts';
 import { requestSignals } from '../auth.ts';
-import { decompress, hasBody, parseJson, reserveGrowth } from '../body.ts';
+import { hasBody, parseJson, unpackedBody } from '../body.ts';
 import type { EdgeContext, RequestHook } from '../edge_context.ts';
 import { type Answer, errorAnswer, errorCodeOf, limitedAnswer, refusal } from '../errors.ts';
 import type { Acceptance, IngestCaller } from '../ingest_service.ts';
@@ -136,8 +136,7 @@ export function readEngageBody<Body>(
   read: (value: unknown) => RequestRead<Body>,
 ): BodyRead<Body> {
   if (!hasBody(request)) return { ok: false, answer: refusal('content_type_unsupported') };
-  const bytes = decompress(request.body as Buffer, request.headers['content-encoding'], ENGAGE_BODY_BYTES_MAX);
-  if (bytes.ok) reserveGrowth(request, bytes.value);
+  const bytes = unpackedBody(request, ENGAGE_BODY_BYTES_MAX);
   const value = bytes.ok ? parseJson(bytes.value) : bytes;
   if (!value.ok) return { ok: false, answer: refusal(value.code) };
   const body = read(value.value);

@@ -135,7 +135,7 @@ async function readText(
   if (isLz64(sentQuery(request))) return { ok: false, code: 'compression_unsupported' };
   const bytes = sentBytes(request);
   const bytesMax = isKnown ? protocol.bodyBytesMax : anonymousBytesMax(bytes.length, protocol.bodyBytesMax);
-  return readBodyText(request, request.headers['content-encoding'], protocol.keyPlaces, bytesMax);
+  return readBodyText(request, protocol.keyPlaces, bytesMax);
 }
 
 async function takeCalls(
@@ -259,11 +259,10 @@ type BodyRead<T> = { ok: true; value: T } | { ok: false; code: BodyProblem };
  */
 export async function readBodyText(
   request: HttpRequestIn,
-  contentEncoding: string | undefined,
   places: KeyPlaces,
   bytesMax: number,
 ): Promise<BodyRead<BodyText>> {
-  const plain = plainText(sentBytes(request), contentEncoding, bytesMax);
+  const plain = plainText(sentBytes(request), request.headers['content-encoding'], bytesMax);
   if (!plain.ok) return plain;
   reserveGrowth(request, plain.value);
   const text = withoutByteOrderMark(plain.value);

@@ -118,8 +118,7 @@ export function mountFlags(app: HttpServer, context: EdgeContext): void {
       const address = clientAddress(request);
       const limited = context.anonymousLimiter.limited(address);
       if (limited !== null) return sendAnswer(reply, flagsLimited(limited));
-      const encoding = request.headers['content-encoding'];
-      const text = await readBodyText(request, encoding, POSTHOG_KEY_PLACES, FLAGS_BODY_BYTES_MAX);
+      const text = await readBodyText(request, POSTHOG_KEY_PLACES, FLAGS_BODY_BYTES_MAX);
       const key = text.ok ? text.value.outline.key : null;
       const check = checkKey(context.table, key, pageOrigin(request), context.nowMs());
       if (check.ok) {
