@@ -55,12 +55,19 @@ test('what is rejected after the page was opened says why nothing comes, and wha
   const found = refusalsOf({ totals: [bot] });
   const queries: string[] = [];
   const api = withEvents([]).on('GET', '/v1/admin/sites/shop/refusals', () => found);
-  const answer = api.answer.bind(api);
+  const ofStub = api.answer.bind(api);
   api.answer = (method, url, body) => {
     if (url.pathname.endsWith('/refusals')) queries.push(url.search);
-    return answer(method, url, body);
+    return ofStub(method, url, body);
   };
-  const { page, context, faults } = await dashboard.visit('/sites/shop/install', api);
+  const { page, context, faults } = await dashboard.open(api);
+  const asked = Promise.withResolvers<() => Promise<void>>();
+  await page.route('**/refusals*', (route) => asked.resolve(() => route.continue()), { times: 1 });
+  await page.goto(`${dashboard.url}/dashboard/sites/shop/install`);
+  const answer = await asked.promise;
+  await page.getByText('An unknown key gets a 403 response').waitFor();
+  expect(await page.getByText('Nothing of this site was rejected since').count()).toBe(0);
+  await answer();
   await page.getByText('Nothing of this site was rejected since').waitFor();
   found.totals = [bot, { kind: 'refused', code: 'origin_not_allowed', count: 2 }];
   await page.getByText('origin_not_allowed, 2 since this page was opened').waitFor();

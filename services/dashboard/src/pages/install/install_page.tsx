@@ -246,7 +246,7 @@ function NotAccepted({ siteId, isWaiting }: { siteId: string; isWaiting: boolean
       <p class="muted">
         {isWaiting && (
           <>
-            {found.length === 0 && 'Nothing of this site was rejected since this page was opened. '}
+            {before !== null && found.length === 0 && 'Nothing of this site was rejected since this page was opened. '}
             An unknown key gets a 403 response, which is seen here on a verified domain, where a key of this site alone
             allows the page’s origin, or begins with the same 11 characters; else in the browser’s console. Events with
             a key of another site arrive there. A visitor who gave no consent, or an ad blocker, sends nothing.{' '}
