@@ -8,6 +8,8 @@ const ADDRESS_CHARACTERS_MAX = 2000;
 const PAGES_REMEMBERED_MAX = 50;
 const AFTER_MS = 1000;
 const SLICE_MS = 8;
+/** A page that always draws is never idle. */
+const IDLE_MS_MAX = 1000;
 
 export const LISTED =
   'a[href],button,form,input:not([type=hidden],[type=password]),select,textarea,[role=button],[data-svc]';
@@ -87,12 +89,13 @@ function hashOf(text: string): number {
 }
 
 /**
- * Looks over each page that is shown, in slices when the browser is idle, and submits what definitions could be made of:
+ * Looks over each page that is shown, in slices when the browser is idle or a second later, and submits what definitions could be made of:
  * once a page and content. Whatever repeats something that is typed into a field of the page is left out.
  */
 export function startInventory({ submit, onPage }: InventoryHost): void {
   const sent = new Set<string>();
-  const whenIdle = window.requestIdleCallback ?? setTimeout;
+  const whenIdle = (begin: () => void): void =>
+    void (window.requestIdleCallback?.(begin, { timeout: IDLE_MS_MAX }) ?? setTimeout(begin));
   let round = 0;
 
   function look(

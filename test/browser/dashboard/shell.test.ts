@@ -155,6 +155,7 @@ test('a page outside the role says so in one sentence, and nothing of it is aske
   const api = shop().on('GET', '/v1/session', { id: 'vic', name: 'Vic', kind: 'user', grants });
   const { page, context, faults } = await dashboard.visit('/sites/shop/keys', api);
   await page.getByRole('heading', { level: 1, name: 'Keys' }).waitFor();
+  await page.locator('main p').first().waitFor();
   expect(await page.locator('main p').allTextContents()).toEqual(['You do not have access to this page.']);
   expect(await page.getByRole('navigation').getByRole('link', { name: 'Keys' }).count()).toBe(0);
   await page.waitForLoadState('networkidle');
@@ -188,8 +189,7 @@ test('while the page is hidden nothing is asked', async () => {
   expect(await asked()).toEqual([]);
   const before = api.requests.length;
   await setHidden(page, false);
-  await page.waitForLoadState('networkidle');
-  expect(api.requests.length).toBeGreaterThan(before);
+  await expect.poll(() => api.requests.length).toBeGreaterThan(before);
   await context.close();
 });
 

@@ -112,6 +112,20 @@ test('the same page is submitted again only when it shows something else', async
   );
 });
 
+test('a page that is never idle is told as well', async () => {
+  const sent = await looked('<button>Buy</button>', '/', async (shown) => {
+    await shown.evaluate(() => {
+      const draw = (): void => {
+        const until = performance.now() + 40;
+        while (performance.now() < until);
+        requestAnimationFrame(draw);
+      };
+      draw();
+    });
+  });
+  expect((await first(sent)).elements.map(({ text }) => text)).toEqual(['Buy']);
+});
+
 /** 200 fields of all kinds, in a page that repeats what is typed as pages do: in labels, titles, links and buttons. */
 const KINDS = [
   (n: number) => `<input class="f" id="f${n}">`,
