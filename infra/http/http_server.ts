@@ -57,6 +57,7 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   // Answers a request whose sender has closed its own side, as some proxies and `nc -N` do. By default Node drops the answer
   // then, and the sender would believe that what was stored is lost. The option is not in Node's types.
   Object.assign(app.server, { httpAllowHalfOpen: true });
+  app.server.on('checkExpectation', ({ socket }: IncomingMessage) => refuseSocket(socket, EXPECTS_MORE));
   rememberAddresses(app);
   // What does not say its host is refused before anything of it is used.
   app.addHook('onRequest', (request, reply, done) => {
@@ -68,17 +69,24 @@ export function createHttpServer(options: HttpOptions): HttpServer {
   return app;
 }
 
+type Unread = readonly [status: number, code: string, message: string];
+
 /** Why something that came never became a request, by what Node calls it; anything else is no HTTP. */
-const UNREAD: Readonly<Record<string, readonly [status: number, code: string, message: string]>> = {
+const UNREAD: Readonly<Record<string, Unread>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout', 'The request did not arrive whole in time.'],
   HPE_HEADER_OVERFLOW: [431, 'headers_too_large', 'The address and the headers of the request are too large.'],
 };
-const NO_HTTP = [400, 'request_malformed', 'The request cannot be read.'] as const;
+const NO_HTTP: Unread = [400, 'request_malformed', 'The request cannot be read.'];
+/** RFC 9110, 10.1.1: there is no other expectation. */
+const EXPECTS_MORE: Unread = [417, 'expectation_failed', 'Expect may be 100-continue, and nothing else.'];
 
 /** Answers what never became a request in the form that all refusals have. */
 function refuseUnread({ code }: Error & { code?: string }, socket: Socket): void {
-  if (code === 'ECONNRESET' || socket.destroyed) return;
-  const [status, name, message] = UNREAD[code ?? ''] ?? NO_HTTP;
+  if (code !== 'ECONNRESET') refuseSocket(socket, UNREAD[code ?? ''] ?? NO_HTTP);
+}
+
+function refuseSocket(socket: Socket, [status, name, message]: Unread): void {
+  if (socket.destroyed) return;
   const body = JSON.stringify({ error: { code: name, message } });
   const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Length: ${body.length}\r\nContent-Type: application/json`;
   if (socket.writable) socket.write(`${head}\r\nConnection: close\r\n\r\n${body}`);

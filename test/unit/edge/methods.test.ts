@@ -65,6 +65,12 @@ test.each([
     'headers_too_large',
   ],
   ['what is no HTTP', ['HELLO'], 400, 'request_malformed'],
+  [
+    'an expectation that there is not',
+    ['POST /v1/ingest HTTP/1.1', 'Host: a', 'Expect: nonsense'],
+    417,
+    'expectation_failed',
+  ],
 ])('%s is answered in the form of all refusals', async (_, lines, status, code) => {
   const answer = await sendLines(Number(new URL(edge.url).port), lines);
   expect(statusIn(answer)).toBe(status);
