@@ -276,7 +276,8 @@ export function aclCommands(users: readonly ProcessUser[], prefix: string): stri
   return users.flatMap(({ user, rights }) =>
     grantsOf(rights.kafka, prefix).flatMap(({ operation, resource, names }) =>
       [...Map.groupBy(names, isPrefix)].map(([prefixed, some]) => {
-        const of = some.map((name) => `--${resource} $PREFIX${bare(name)}`).join(' ');
+        // In braces, or the shell would take what stands behind it for more of its name.
+        const of = some.map((name) => `--${resource} \${PREFIX}${bare(name)}`).join(' ');
         const pattern = prefixed ? ' --resource-pattern-type prefixed' : '';
         return `$ACLS --allow-principal User:${user} --operation ${operation} ${of}${pattern}`;
       }),

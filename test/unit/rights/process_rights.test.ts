@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { PROCESSES, readBy } from '#infra/config/catalogue.ts';
@@ -72,10 +73,21 @@ test('the commands of Redis are those that its scripts and stores use', () => {
 test('names of one kind of pattern go in one command', () => {
   const replay = USERS.filter(({ user }) => user === 'svc_replay');
   expect(aclCommands(replay, 'svc').slice(-3)).toEqual([
-    '$ACLS --allow-principal User:svc_replay --operation Delete --group $PREFIXsvc.replay',
-    '$ACLS --allow-principal User:svc_replay --operation Delete --group $PREFIXsvc.replay. --resource-pattern-type prefixed',
-    '$ACLS --allow-principal User:svc_replay --operation Write --transactional-id $PREFIXsvc.replay. --resource-pattern-type prefixed',
+    `$ACLS --allow-principal User:svc_replay --operation Delete --group \${PREFIX}svc.replay`,
+    `$ACLS --allow-principal User:svc_replay --operation Delete --group \${PREFIX}svc.replay. --resource-pattern-type prefixed`,
+    `$ACLS --allow-principal User:svc_replay --operation Write --transactional-id \${PREFIX}svc.replay. --resource-pattern-type prefixed`,
   ]);
+});
+
+test.each(['', 'shop.'])('in a shell the commands name what is there behind the prefix "%s"', (prefix) => {
+  const commands = aclCommands(USERS, 'svc');
+  const { stdout, status } = spawnSync('sh', ['-eu'], {
+    input: `PREFIX=${prefix}\nACLS=echo\n${commands.join('\n')}\n`,
+    encoding: 'utf8',
+  });
+  const written = commands.map((command) => command.replace('$ACLS ', '').replaceAll(/\$\{PREFIX\}/g, prefix));
+  expect({ status, lines: stdout.trimEnd().split('\n') }).toEqual({ status: 0, lines: written });
+  expect(stdout).toContain(`--topic ${prefix}site.config`);
 });
 
 test('a file of users of Redis lets nobody in without a password, and holds none', () => {
