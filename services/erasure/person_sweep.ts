@@ -286,6 +286,7 @@ async function forgetRows(
     if (!(await deleteOf(work, 'links', siteId, gone, times))) return false;
     if (!(await deleteOf(work, 'seen', siteId, gone, times))) return false;
   }
+  if (!work.leads()) return false;
   await unseen.end();
   return true;
 }

@@ -90,7 +90,8 @@ export async function joinLeaderElection(
     logger,
     onFatal: fatal,
   });
-  return { isLeader: () => consumption.assigned().length > 0, stop: () => consumption.stop() };
+  const isLeader = (): boolean => consumption.isMember() && consumption.assigned().length > 0;
+  return { isLeader, stop: () => consumption.stop() };
 }
 
 interface LeaderWork {

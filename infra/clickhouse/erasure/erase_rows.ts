@@ -61,8 +61,11 @@ const NAMES_MAX = 100;
 /** What was noted before, and forgotten since, is no block that the server has had; on a cluster it is on every shard when noted. */
 const NOTED = { ...SIGNS_OF_LIFE, ...AT_ONCE, insert_deduplicate: 0 } as const;
 
+/** `unseen`: who is to be forgotten, but for their events. Under `person` an erasure that begins meanwhile would delete these as well. */
+type NotedSubject = Omit<ErasedSubject, 'kind'> & { kind: SubjectKind | 'unseen' };
+
 /** Notes whom statements that delete rows are about. @throws WarehouseError */
-export async function noteErasing(warehouse: Warehouse, subjects: readonly ErasedSubject[]): Promise<void> {
+export async function noteErasing(warehouse: Warehouse, subjects: readonly NotedSubject[]): Promise<void> {
   // What is said by nobody is empty in the rows: it is nobody's.
   const named = subjects.filter(({ value }) => value !== '');
   // Not by a statement, whose text may be kept.
@@ -191,27 +194,34 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
   };
 }
 
-const persons = (database: string): string => `SELECT site_id, value FROM ${database}.erasing WHERE kind = 'person'`;
+const persons = (database: string, kind: 'person' | 'unseen' = 'person'): string =>
+  `SELECT site_id, value FROM ${database}.erasing WHERE kind = '${kind}'`;
 /** Digests that are noted in the table `erasing`, by its name, of a kind. */
 const noted = (erasing: string, kind: 'event' | 'id' | 'shared'): string =>
   `SELECT site_id, toUInt64(value) FROM ${erasing} WHERE kind = '${kind}'`;
 
+/** Which rows say who is whom of persons that are noted under a kind, and when they were seen. */
+export const whoIsWhom = (kind: 'person' | 'unseen') =>
+  ({
+    person_links: (database) =>
+      `(site_id, person_id) IN (${persons(database, kind)}) OR (site_id, target) IN (${persons(database, kind)})`,
+    person_splits: (database) =>
+      `hasAny(arrayConcat(moved, stayed), (SELECT groupArray(value) FROM ${database}.erasing WHERE kind = '${kind}'))`,
+    person_seen: (database) =>
+      `(site_id, person_hash) IN (SELECT site_id, cityHash64(value) FROM ${database}.erasing WHERE kind = '${kind}')`,
+  }) as const satisfies Record<string, (database: string) => string>;
+
 /** Which rows of each table are those of the persons. */
-export const DELETED = {
+const DELETED = {
   delivery_outcomes: (database) =>
     `(site_id, ${EVENT_OF_ROW.delivery_outcomes}) IN (${noted(`${database}.erasing`, 'event')})`,
   duplicates: (database) => `(site_id, ${EVENT_OF_ROW.duplicates}) IN (${noted(`${database}.erasing`, 'event')})`,
   repeated_events: (database) =>
     `(site_id, event_hash) IN (${noted(`${database}.erasing`, 'id')}) AND NOT ((site_id, event_hash) IN (${noted(`${database}.erasing`, 'shared')}))`,
-  person_links: (database) =>
-    `(site_id, person_id) IN (${persons(database)}) OR (site_id, target) IN (${persons(database)})`,
-  person_splits: (database) =>
-    `hasAny(arrayConcat(moved, stayed), (SELECT groupArray(value) FROM ${database}.erasing WHERE kind = 'person'))`,
+  ...whoIsWhom('person'),
   merged_persons: (database) =>
     `key IN (SELECT cityHash64(site_id, cityHash64(value)) FROM ${database}.erasing WHERE kind = 'person')
        OR actor IN (SELECT cityHash64(value) FROM ${database}.erasing WHERE kind = 'person')`,
-  person_seen: (database) =>
-    `(site_id, person_hash) IN (SELECT site_id, cityHash64(value) FROM ${database}.erasing WHERE kind = 'person')`,
   cohort_members: (database) => `(site_id, kind, value) IN (SELECT site_id, kind, value FROM ${database}.erasing)`,
   event_rows: (database) =>
     `(site_id, arrived_person_id) IN (${persons(database)}) OR (site_id, ${EVENT_OF_ROW.event_rows}) IN (${noted(`${database}.erasing`, 'event')})`,

@@ -5,7 +5,7 @@ import { AT_ONCE, insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from 
 import { alterRows, type Cluster, everywhere, localTable } from '../cluster.ts';
 import { listed } from '../merge_persons.ts';
 import { reloadPersons } from '../person_dictionaries.ts';
-import { createRowDeletion, DELETED, forgetErasing, noteErasing } from './erase_rows.ts';
+import { createRowDeletion, forgetErasing, noteErasing, whoIsWhom } from './erase_rows.ts';
 
 /** As `person_hash` it is no person's. */
 const MARK = 0;
@@ -34,15 +34,17 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
   /** Links that are newer than those who were found came since: their persons have returned. */
   function deletionOf(version: number, seenBeforeMs: number) {
     const isOld = `version <= ${Math.floor(version)}`;
+    const of = whoIsWhom('unseen');
     const conditions = {
-      person_splits: (database: string) => `${DELETED.person_splits(database)} AND ${isOld}`,
+      person_splits: (database: string) => `${of.person_splits(database)} AND ${isOld}`,
       merged_persons: (database: string) =>
-        `key IN (SELECT cityHash64(site_id, cityHash64(value)) FROM ${database}.erasing WHERE kind = 'person') AND ${isOld}`,
+        `key IN (SELECT cityHash64(site_id, cityHash64(value)) FROM ${database}.erasing WHERE kind = 'unseen') AND ${isOld}`,
       cohort_members: (database: string) =>
-        `${DELETED.cohort_members(database)} AND toUnixTimestamp(added_at) < ${seconds(seenBeforeMs)}`,
-      person_links: (database: string) => `(${DELETED.person_links(database)}) AND ${isOld}`,
+        `(site_id, kind, value) IN (SELECT site_id, 'person', value FROM ${database}.erasing WHERE kind = 'unseen')
+         AND toUnixTimestamp(added_at) < ${seconds(seenBeforeMs)}`,
+      person_links: (database: string) => `(${of.person_links(database)}) AND ${isOld}`,
       person_seen: (database: string) =>
-        `${DELETED.person_seen(database)} AND toUnixTimestamp(seen_at) < ${seconds(seenBeforeMs)}`,
+        `${of.person_seen(database)} AND toUnixTimestamp(seen_at) < ${seconds(seenBeforeMs)}`,
     };
     return createRowDeletion(warehouse, cluster, conditions, 'erasing');
   }
@@ -158,7 +160,7 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
       groups: readonly PersonGroup[],
       { seenBeforeMs, nowMs }: { seenBeforeMs: number; nowMs: number },
     ): Promise<() => Promise<boolean>> {
-      const shared = { erasure_id: noteOf(siteId), site_id: siteId, kind: 'person', until: nowMs } as const;
+      const shared = { erasure_id: noteOf(siteId), site_id: siteId, kind: 'unseen', until: nowMs } as const;
       await forgetErasing(warehouse, cluster);
       await noteErasing(
         warehouse,

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
+import { createPersonEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { createUnseenPersons, type UnseenPersons } from '#infra/clickhouse/erasure/unseen_persons.ts';
 import { type PersonGroup, wholeGroups } from '#pipelines/erasure/retention.ts';
 import { eventRow } from '#test/harness/event_row.ts';
@@ -190,6 +191,27 @@ test('links, merges, splits and notes of the forgotten go, events stay, and so d
     ['c', 'd'],
   ]);
   expect(await rowsOf(database, 'SELECT site_id FROM erasing')).toEqual([]);
+});
+
+test('an erasure beside whoever led before, and does not know that it does no more, deletes events of its own persons alone', async () => {
+  const database = await create.migrated();
+  const { warehouse, cluster } = database;
+  await arrive(database, [
+    [P('a'), ago(1)],
+    [P('b'), ago(300)],
+  ]);
+  await link(database, [[P('b'), P('b')]]);
+  const eraser = createPersonEraser(warehouse, cluster);
+  const unseen = createUnseenPersons(warehouse, cluster);
+  await eraser.begin([{ erasure_id: 'one', site_id: SITE, kind: 'person', value: P('a'), until: NOW_MS }]);
+  const groups = [{ leader: P('b'), persons: [P('b')], version: 1 }];
+  await unseen.begin('links', SITE, groups, { seenBeforeMs: ago(30), nowMs: NOW_MS });
+  await eraser.deleteEvents();
+  await eraser.begin([{ erasure_id: 'one', site_id: SITE, kind: 'person', value: P('a'), until: NOW_MS }]);
+  await eraser.deleteEvents();
+  await until('all to be deleted', eraser.underWay, ({ size }) => size === 0);
+  const left = await rowsOf<{ person: string }>(database, 'SELECT arrived_person_id AS person FROM event_rows');
+  expect(left).toEqual([{ person: P('b') }]);
 });
 
 test('nobody who is one with somebody that was split lately is unseen, on either side', async () => {
