@@ -100,9 +100,11 @@ function shortId(sent: unknown, { isCrossOrigin = false, identitySecret }: Intak
   return longId(sent, identitySecret);
 }
 
-/** What stands for an id that is too long for one, or holds control characters; null where nothing is in it. */
+/** What stands for an id that is too long for one, or holds control characters; null where nothing is in it. A placeholder stays one. */
 export function longId(sent: string, secret: Buffer): string | null {
-  return sent.trim() === '' ? null : pseudonym(sent.trim(), secret);
+  const printed = sent.replace(CONTROL_CHARACTERS, '').trim();
+  if (printed === '') return null;
+  return isNobodysId(printed) ? printed : pseudonym(sent.trim(), secret);
 }
 
 const isReplaced = (id: unknown, sent: unknown): boolean => id !== sent && !isAbsent(id);

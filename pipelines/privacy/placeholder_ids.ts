@@ -27,6 +27,8 @@ const ID_CHARACTERS_MAX = 200;
 const HASH_CHARACTERS: readonly number[] = [32, CHARACTERS_MAX];
 const UUID_DIGITS = 32;
 const ZERO = 0x30;
+/** A field of fixed length in C ends in NUL. */
+const CONTROL_CHARACTERS = /\p{Cc}+/gu;
 const AROUND = /^[\s"'`\\()[\]{}<>]+|[\s"'`\\()[\]{}<>]+$/g;
 const SEPARATORS = /[\s_.-]+/g;
 const WITH_DIGIT = /[1-9]/;
@@ -75,12 +77,14 @@ const HASHES: ReadonlySet<string> = new Set(
     .flatMap((one) => [hash('sha256', one), hash('md5', one)]),
 );
 
-/** Whether an id is a placeholder, in whatever case, quoted, percent-encoded, hashed or part of it: a fault of who sends it. */
+/** Whether an id is a placeholder, in whatever case, quoted, with control characters, percent-encoded, hashed or part of it: a fault of who sends it. */
 export function isPlaceholderId(sent: string): boolean {
   const text = sent.trim();
   if (text.length > ID_CHARACTERS_MAX) return false;
   // Most ids are UUIDs or numbers, and cost no more than this look.
   if (isOfHexDigits(text)) return isNothing(text);
+  const printed = text.replace(CONTROL_CHARACTERS, '');
+  if (printed !== text) return isPlaceholderId(printed);
   const isEncoded = text.includes('%');
   const plain = isEncoded ? percentDecoded(text).trim() : text;
   if (plain.includes('@')) return isPlaceholderAddress(plain.toLowerCase());

@@ -224,7 +224,7 @@ export async function readMultipart(body: Buffer, type: string, partsMax: number
 
 /** Counted before the form is taken apart. */
 function partsOf(body: Buffer, type: string): number {
-  const boundary = /boundary="?([^";]{1,70})/i.exec(type)?.[1];
+  const boundary = /;\s*boundary="?([^";]{1,70})/i.exec(type)?.[1];
   if (boundary === undefined) return 0;
   let parts = 0;
   for (let at = body.indexOf(boundary); at >= 0; at = body.indexOf(boundary, at + boundary.length)) parts += 1;

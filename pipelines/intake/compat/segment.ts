@@ -1,5 +1,6 @@
 // Calls of Segment's HTTP API as events.
 
+import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { DESTINATIONS_PROPERTY, readFlag, unwrapped } from '#pipelines/events/vocabulary.ts';
 import { firstGiven, isAbsentOrObject, objectOr } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
@@ -80,10 +81,21 @@ function withOwn(shared: JsonObject, own: JsonObject): JsonObject {
   return { ...shared, ...own, context: mergedContext(context, contextOf(own['context'])) };
 }
 
-/** Where nothing is kept from anywhere there is nothing to say. */
+/** Where nothing is kept from anywhere there is nothing to say. What the event says itself keeps it back as well. */
 function withFlags(properties: unknown, flags: DestinationFlags): unknown {
-  const says = isObject(properties) && Object.values(flags).includes(false);
-  return says ? { ...properties, [DESTINATIONS_PROPERTY]: flags } : properties;
+  if (!isObject(properties) || !Object.values(flags).includes(false)) return properties;
+  const own = unwrapped(properties[DESTINATIONS_PROPERTY]);
+  if (!isObject(own)) {
+    const isOpen = ['yes', 'absent'].includes(readFlag(own));
+    return isOpen ? { ...properties, [DESTINATIONS_PROPERTY]: flags } : properties;
+  }
+  const mayGo = (said: JsonObject, name: string): boolean => {
+    const first = [said[name], said[kindOfDestination(name)], said['all']].find((one) => readFlag(one) !== 'absent');
+    return ['yes', 'absent'].includes(readFlag(first));
+  };
+  const names = new Set([...Object.keys(own), ...Object.keys(flags)]);
+  const both = [...names].map((name) => [name, mayGo(own, name) && mayGo(flags, name)] as const);
+  return { ...properties, [DESTINATIONS_PROPERTY]: Object.fromEntries(both) };
 }
 
 /** A placeholder gives way to the other id, and stands as the user's only where it is counted. */
@@ -206,20 +218,23 @@ const NAME_CHARACTERS_MAX = 100;
 
 /**
  * What the object `integrations` of a call says of our destinations: `false` keeps it from one, anything else, such as options,
- * lets it go there. Of several names of one platform a no holds.
+ * lets it go there. Of several names of one platform a no holds. Where it cannot be read, or has more names than are, it keeps the
+ * call from all that it does not name.
  */
 export function destinationFlags(integrations: unknown): DestinationFlags {
   const flags: Record<string, boolean> = {};
-  if (!isObject(integrations)) return flags;
-  for (const [name, value] of Object.entries(integrations).slice(0, NAMES_MAX)) {
+  const said = unwrapped(integrations);
+  if (!isObject(said)) return ['yes', 'absent'].includes(readFlag(said)) ? flags : { all: false };
+  const names = Object.entries(said);
+  for (const [name, value] of names.slice(0, NAMES_MAX)) {
     const folded = name
       .slice(0, NAME_CHARACTERS_MAX)
       .toLowerCase()
       .replace(/[^a-z0-9]/g, '');
-    const said = readFlag(value);
+    const flag = readFlag(value);
     const destination = PLATFORMS.find(([words]) => words.test(folded))?.[1];
-    if (destination !== undefined && said !== 'absent')
-      flags[destination] = said !== 'no' && flags[destination] !== false;
+    if (destination !== undefined && flag !== 'absent')
+      flags[destination] = flag !== 'no' && flags[destination] !== false;
   }
-  return flags;
+  return names.length > NAMES_MAX ? { ...flags, all: false } : flags;
 }

@@ -4,7 +4,7 @@ import { conversionName } from '#pipelines/events/vocabulary.ts';
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { asSha256 } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Caller } from '#schemas/event.ts';
-import { given, pageArrival } from '../compat/mapped_call.ts';
+import { given, idText, pageArrival } from '../compat/mapped_call.ts';
 import { digestId } from '../event_id.ts';
 import { canonicalJson } from '../json_text.ts';
 import { type Hit, numberOr, textOf } from './hits.ts';
@@ -132,13 +132,18 @@ function eventId(
 ): string | undefined {
   const name = fields.get('en') ?? '';
   const isPurchase = conversionName(name).canonical === 'purchase';
-  const purchase = { transactionId: parameters['transaction_id'], clientId: fields.get('cid'), caller };
-  const own = statedId(parameters['event_id']) ?? (isPurchase ? purchaseId(purchase, secret) : null);
+  // gtag sends a number under `epn.`, whatever it is of.
+  const transactionId = idText(parameters['transaction_id']);
+  const purchase = { transactionId, clientId: fields.get('cid'), caller };
+  const own = statedId(idText(parameters['event_id'])) ?? (isPurchase ? purchaseId(purchase, secret) : null);
   if (own !== null) return ownId(own, name, secret, names);
   const [page, number] = [fields.get('_p'), fields.get('_s')];
-  if (page === undefined || number === undefined) return undefined;
+  if (!saysPlace(page) || !saysPlace(number)) return undefined;
   return digestId(canonicalJson(['ga4', fields.get('tid'), fields.get('cid'), page, number, index, text]), secret);
 }
+
+/** Of both parts gtag makes numbers, which may be 0. */
+const saysPlace = (part = ''): boolean => /^\d+$/.test(part.trim()) || statedId(part) !== null;
 
 /**
  * Several tags of a container that one trigger fires may have the same id for events of different names. The first keeps

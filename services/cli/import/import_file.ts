@@ -9,6 +9,7 @@ import { mapExportedEvent } from '#pipelines/intake/ga4/exported_event.ts';
 import { canonicalJson, firstGiven, isAbsentOrObject } from '#pipelines/intake/json_text.ts';
 import { readForeignTime } from '#pipelines/intake/timestamp.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
+import { isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import { UsageError } from '../command.ts';
 import { BODY_BYTES_MAX, EVENTS_MAX, SendError, type SendPorts, type Sent, sendEvents } from './edge_client.ts';
 import type { Mapping } from './mapping.ts';
@@ -69,7 +70,7 @@ export function historicalEvent(raw: Buffer, format: HistoryFormat, site: string
 const failed = (problem: RowProblem): RowOutcome => ({ ok: false, problem, column: null });
 
 function keyOf(uuid: unknown, event: Omit<OutgoingEvent, 'uuid'>, row: unknown, site: string): RowKey {
-  if (typeof uuid === 'string' && uuid.trim() !== '') return { by: 'uuid', uuid };
+  if (typeof uuid === 'string' && uuid.trim() !== '' && !isPlaceholderId(uuid)) return { by: 'uuid', uuid };
   return { by: 'contents', contents: canonicalJson([site, 'history', event, row]) };
 }
 

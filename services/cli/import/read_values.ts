@@ -49,6 +49,8 @@ function offsetOf(text: string): number | null {
   return sign === '-' ? -ms : ms;
 }
 
+/** No amount and no time is longer, and what reads them takes the square of their length at the worst. */
+const CHARACTERS_MAX = 100;
 const YEAR_FIRST = /^(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)/;
 const COMPACT = /^(\d{4})(\d\d)(\d\d)(?!\d)/;
 const YEAR_LAST = /^(\d{1,2})([-/.])(\d{1,2})\2(\d{4}|\d{2})(?!\d)/;
@@ -66,6 +68,7 @@ const COMPACT_CLOCK = new RegExp(String.raw`^[T\s]+(\d\d)(\d\d)(\d\d)?()()\s*${Z
  */
 export function readTime(text: string, form: DateForm, zone: string | null, offsets: ZoneOffset): ReadTime {
   const trimmed = text.trim();
+  if (trimmed.length > CHARACTERS_MAX) return failed('time_unreadable');
   if (form === 'epoch_s' || form === 'epoch_ms') return readEpoch(trimmed, form === 'epoch_s' ? 1000 : 1);
   if (form === 'excel') return readSerial(trimmed, zone, offsets);
   const date = readDate(trimmed, form);
@@ -185,6 +188,7 @@ const DIGITS_MAX = 15;
  */
 export function readNumber(text: string, decimal: Decimal): ReadNumber {
   const trimmed = text.trim();
+  if (trimmed.length > CHARACTERS_MAX) return { ok: false, problem: 'number_unreadable' };
   const beside = CURRENCY.exec(trimmed);
   const code = beside?.[1] ?? beside?.[3];
   const currency = code?.toUpperCase() ?? CURRENCIES[beside?.[2] ?? beside?.[4] ?? ''] ?? null;

@@ -1,6 +1,7 @@
 // From a row of a file to the event that is sent for it, or why there is none.
 
 import { v5 as uuidv5 } from 'uuid';
+import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';
 import type { MappedField, Mapping } from './mapping.ts';
 import { type NumberProblem, readNumber, readTime, type TimeProblem, type ZoneOffset } from './read_values.ts';
 
@@ -145,7 +146,8 @@ function cellOf({ field, columns }: MappedField, cells: Cells, { values }: Mappi
   const filled = more.filter((cell) => cell !== undefined);
   const cell = filled.length === 0 ? first : [first, ...filled].join(' ').trim();
   if (cell === undefined || cell === '') return null;
-  return values[field]?.[String(cell)] ?? cell;
+  const standIns = values[field] ?? {};
+  return Object.hasOwn(standIns, String(cell)) ? (standIns[String(cell)] ?? cell) : cell;
 }
 
 function momentOf(cell: Cell, mapping: Mapping, offsets: ZoneOffset, nowMs: number, column: string | null): number {
@@ -233,16 +235,17 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$|^[0-9a-f]{64}$/i;
 const PHONE = /^(?:\+|00)[\d\s()/.-]{8,}$/;
 
 /**
- * The whole event. Of sales that name nobody each is a visitor's of its own: by the address of who imports them they would all be
+ * The whole event. Of sales that name nobody, or by a placeholder, each is a visitor's of its own: by the address of who imports them they would all be
  * one person's.
  */
 export function completeEvent(event: Omit<OutgoingEvent, 'uuid'>, uuid: string): OutgoingEvent {
   const { email, phone, external_id: externalId } = event.properties;
+  const says = (id: unknown): boolean => id !== undefined && !isNobodysId(String(id));
   const isKnown =
-    event.distinct_id !== undefined ||
-    externalId !== undefined ||
-    (typeof email === 'string' && EMAIL.test(email)) ||
-    (typeof phone === 'string' && PHONE.test(phone));
+    says(event.distinct_id) ||
+    says(externalId) ||
+    (typeof email === 'string' && EMAIL.test(email) && says(email)) ||
+    (typeof phone === 'string' && PHONE.test(phone) && says(phone.replace(/^00/, '+')));
   return { uuid, ...event, ...(isKnown ? {} : { distinct_id: uuid }) };
 }
 

@@ -12,6 +12,15 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const read = (format: HistoryFormat, row: object) => historicalEvent(Buffer.from(JSON.stringify(row)), format, 'shop');
 
+test('a placeholder for an id is no id of a row', () => {
+  for (const uuid of ['undefined', 'null', '00000000-0000-0000-0000-000000000000', '0', 'N/A', false, {}]) {
+    const row = { uuid, event: 'purchase', distinct_id: 'u', timestamp: '2025-01-01T00:00:00Z' };
+    expect(read('ndjson', row), String(uuid)).toMatchObject({ ok: true, key: { by: 'contents' } });
+    if (typeof uuid === 'string')
+      expect(read('posthog', row), uuid).toMatchObject({ ok: true, key: { by: 'contents' } });
+  }
+});
+
 /** A row as `bq extract --destination_format NEWLINE_DELIMITED_JSON` writes it. */
 const GA4_ROW = {
   event_date: '20210131',

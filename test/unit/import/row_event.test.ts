@@ -45,6 +45,43 @@ const problemOf = (cells: Cells, wanted: Partial<WantedMapping> = {}): unknown =
   return outcome.ok ? 'none' : [outcome.problem, outcome.column];
 };
 
+test('a sale that names somebody by a placeholder is a visitor’s of its own', () => {
+  const person = (properties: Record<string, string>, distinctId?: string): string | undefined => {
+    const { uuid, distinct_id } = completeEvent(
+      {
+        event: 'purchase',
+        timestamp: '2026-11-27T08:00:00.000Z',
+        properties,
+        ...(distinctId ? { distinct_id: distinctId } : {}),
+      },
+      'row-1',
+    );
+    return distinct_id === uuid ? 'own' : distinct_id;
+  };
+  for (const email of [
+    'keine@email.de',
+    'noemail@shop.example',
+    'test@test.com',
+    'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855',
+  ])
+    expect(person({ email }), email).toBe('own');
+  for (const phone of ['+49 0000 000000', '0049 0000 000000']) expect(person({ phone }), phone).toBe('own');
+  for (const external_id of ['0', 'n/a', 'guest']) expect(person({ external_id }), external_id).toBe('own');
+  for (const id of ['0', 'guest']) expect(person({}, id), id).toBe('own');
+  expect([person({}, 'c-1'), person({ email: 'jane@shop.example' }), person({ phone: '0049 151 57829304' })]).toEqual([
+    'c-1',
+    undefined,
+    undefined,
+  ]);
+});
+
+test('a stand-in for a value is one that was mapped', () => {
+  const values = { event: { Verkauf: 'purchase' } };
+  expect(
+    ['Verkauf', 'constructor', '__proto__'].map((cell) => eventOf({ event: cell, Betrag: '1' }, { values }).event),
+  ).toEqual(['purchase', 'constructor', '__proto__']);
+});
+
 test('a row is a purchase with its fields, in a source that is no browser', () => {
   const cells = { Bon: '1001', Betrag: '12,50 €', 'E-Mail': 'me@example.com', Telefon: '+49 151 57829304', Kasse: '7' };
   expect(eventOf(cells)).toEqual({
@@ -148,7 +185,7 @@ test('a sale that names nobody is a visitor of its own', () => {
       [{ Bon: '1', Telefon: '0151 57829304' }, true],
       [{ Bon: '1', Telefon: '+49 151 57829304' }, false],
       [{ Bon: '1', 'E-Mail': 'me@example.com' }, false],
-      [{ Bon: '1', 'E-Mail': 'a'.repeat(64) }, false],
+      [{ Bon: '1', 'E-Mail': 'ab'.repeat(32) }, false],
       [{ Bon: '1', Kundennummer: '77' }, false],
       [{ Bon: '1', distinct_id: 'visitor' }, false],
     ],

@@ -13,6 +13,14 @@ function numberOf(text: string, decimal: Decimal = 'auto'): number | string {
   return read.ok ? read.value : read.problem;
 }
 
+test('a cell of any length is refused at once', () => {
+  const blanks = ' '.repeat(40_000);
+  expect(numberOf(`1${blanks}x`)).toBe('number_unreadable');
+  expect(readTime(`2026-01-01 10:00${blanks}x`, 'auto', 'UTC', createZoneOffsets())).toMatchObject({
+    problem: 'time_unreadable',
+  });
+});
+
 test('amounts are read as they are written, and one that may be two is none', () =>
   checkAll<[string, number | string, Decimal?]>(
     [

@@ -9,6 +9,7 @@ const POSTHOGS =
     '|',
   );
 const OTHERS = [
+  ...['undefined\u0000', '\u0007null\u001f', '\u0000', '00000000-0000-0000-0000-000000000000\u0000', 'un\ndefined'],
   ...[' undefined ', 'Undefined', 'UNDEFINED', '`undefined`', '%22undefined%22', '"\\"null\\""', '<null>', '(none)'],
   ...['nil', 'N/A', 'n/a', '-', '--', '-1', '"-1"', '0.0', '000', '?', '.', '[]', '{}', '""', "''"],
   ...['not set', '(not set)', 'not_set', 'not-set', 'NotSet', 'unknown', 'Unknown', 'unset', 'missing', 'empty'],

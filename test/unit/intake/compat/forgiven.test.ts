@@ -51,10 +51,57 @@ test('an empty list where an object may stand is an empty object, in every proto
     });
   }));
 
+test('of what the event and its integrations say of destinations a no holds, and what cannot be read is one', () => {
+  const goes = (call: object): string[] => {
+    const { properties } = segment({ userId: 'u', ...call }) as { properties?: object };
+    return ['meta', 'meta-eu', 'tiktok', 'webhook'].filter(
+      (id) => !excludesDestination({ ...properties }, id, id.split('-')[0]),
+    );
+  };
+  const integrations = { TikTok: false };
+  expect(goes({ integrations })).toEqual(['meta', 'meta-eu', 'webhook']);
+  expect(goes({ properties: { $destinations: { meta: false } }, integrations })).toEqual(['webhook']);
+  expect(goes({ properties: { $destinations: { 'meta-eu': false } }, integrations })).toEqual(['meta', 'webhook']);
+  expect(goes({ properties: { $destinations: { all: false } }, integrations })).toEqual([]);
+  expect(goes({ properties: { $destinations: '{"all":false,"meta":true}' }, integrations })).toEqual([
+    'meta',
+    'meta-eu',
+  ]);
+  expect(goes({ properties: { $destinations: 'nonsense' }, integrations })).toEqual([]);
+  expect(goes({ properties: { $destinations: { meta: true } }, integrations: { All: false, webhook: true } })).toEqual([
+    'webhook',
+  ]);
+  const names = Object.fromEntries(Array.from({ length: 200 }, (_, at) => [`Other ${at}`, true]));
+  for (const unread of ['{"All":false}', [{ All: false }], false, 'nonsense', { ...names, All: false }]) {
+    expect(goes({ integrations: unread }), JSON.stringify(unread)).toEqual([]);
+  }
+  for (const open of [true, {}, [], '', null, '{}']) expect(goes({ integrations: open })).toHaveLength(4);
+});
+
 test('a list that holds something is no object', () => {
   for (const sent of [segment({ properties: [1] }), posthog({ properties: ['a'] }), { event: 'E', properties: [[]] }]) {
     expect(refusal(sent, foreign)).toBe('properties_not_object');
   }
+});
+
+test('an id with control characters is no placeholder that many have, and such a placeholder no id', () => {
+  const previous = (name: string, property: string, id: string) =>
+    taken(posthog({ event: name, distinct_id: 'u', properties: { [property]: id } }));
+  for (const id of ['undefined\u0000', '\u0000', 'null\u0001\n']) {
+    const { event } = taken(posthog({ uuid: id, distinct_id: id }));
+    expect(event?.event_id).toBe(taken(posthog({ uuid: null, distinct_id: id })).event?.event_id);
+    expect(event?.distinct_id).toMatch(/^anon_/);
+    for (const [name, property] of [
+      ['$identify', '$anon_distinct_id'],
+      ['$create_alias', 'alias'],
+      ['$merge_dangerously', 'alias'],
+    ] as const)
+      expect(previous(name, property, id).event?.previous_distinct_id).toBeNull();
+  }
+  expect(previous('$identify', '$anon_distinct_id', 'undefined\u0000').warned).toContain('placeholder_id');
+  expect(previous('$identify', '$anon_distinct_id', 'a\u0000b').event?.previous_distinct_id).toBe(
+    pseudonym('a\u0000b', SECRET),
+  );
 });
 
 const NO_IDS: unknown[] = [false, true, {}, { id: 7 }, [7], Infinity];

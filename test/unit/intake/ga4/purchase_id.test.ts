@@ -8,13 +8,13 @@ import { SECRET } from '#test/unit/intake/context.ts';
 const CLIENT = '1234567890.1732000000';
 const STRANGER = '987654321.1732000001';
 
-function hitId(query: string, caller: Caller = 'browser'): unknown {
-  const read = readHits(`tid=G-SHOP1&en=purchase&ep.transaction_id=T-1&${query}`, '');
+function hitId(query: string, caller: Caller = 'browser', transaction = 'ep.transaction_id=T-1'): unknown {
+  const read = readHits(`tid=G-SHOP1&en=purchase&${transaction}&${query}`, '');
   return read.ok ? eventsOfHits(read.hits, { caller, secret: SECRET })[0]?.['uuid'] : read.problem;
 }
 
-function measurementId(clientId: string): unknown {
-  const events = [{ name: 'purchase', params: { transaction_id: 'T-1' } }];
+function measurementId(clientId: string, transactionId: unknown = 'T-1'): unknown {
+  const events = [{ name: 'purchase', params: { transaction_id: transactionId } }];
   const read = readMeasurements({ client_id: clientId, events }, SECRET);
   return read.ok ? (read.events[0] as { uuid?: unknown }).uuid : read.problem;
 }
@@ -26,6 +26,20 @@ test('a stranger who guesses an order number has another id than the buyer', () 
 
 test('a buyer who loads the page of thanks again has the same id', () => {
   expect(hitId(`cid=${CLIENT}&_p=8&_s=2`)).toBe(hitId(`cid=${CLIENT}&_p=7&_s=1`));
+});
+
+test('a transaction that is a number is the same as its text', () => {
+  const ids = ['ep.transaction_id=1001', 'epn.transaction_id=1001'].flatMap((transaction) => [
+    hitId(`cid=${CLIENT}&_p=7&_s=1`, 'browser', transaction),
+    hitId(`cid=${CLIENT}&_p=8&_s=1`, 'browser', transaction),
+  ]);
+  expect(new Set([...ids, measurementId(CLIENT, 1001), measurementId(CLIENT, '1001')]).size).toBe(1);
+  expect(['ep', 'epn'].map((kind) => hitId(`cid=${CLIENT}`, 'browser', `${kind}.event_id=55`))).toEqual(['55', '55']);
+});
+
+test('a page or a place there that says nothing is none', () => {
+  for (const place of ['_p=&_s=', '_p=undefined&_s=1', '_p=7&_s=null']) expect(hitId(place)).toBeUndefined();
+  expect(hitId('_p=7&_s=0')).toBeDefined();
 });
 
 test('a purchase of no client is known by its place on its page', () => {
