@@ -167,7 +167,10 @@ async function restoreIfLost(
   checkpoint: Checkpoint | undefined,
   progressed: () => void,
 ): Promise<void> {
-  if (checkpoint?.generation === state.generation && checkpoint.nextOffset >= state.settledOffset) return;
+  // Without a generation a master was lost since, on which counters lay.
+  const { generation } = state;
+  if (generation !== '' && checkpoint?.generation === generation && checkpoint.nextOffset >= state.settledOffset)
+    return;
   for (const [name, { month }] of state.known) if (options.isClosed(month)) state.known.delete(name);
   do await putBack(options, partition, state, progressed);
   while (!(await options.store.checkpoint(partition, state.settledOffset, state.generation)));

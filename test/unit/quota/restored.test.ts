@@ -45,3 +45,32 @@ test('counters of many accounts are put back side by side, and whoever watches h
   expect([seen.settled, seen.dropped, before]).toEqual([ACCOUNTS, ACCOUNTS, ACCOUNTS]);
   expect([seen.most, longest]).toEqual([500, 500]);
 });
+
+test('counters are put back where the generations are gone with a master, also for whoever takes the partition then', async () => {
+  const month = { accountId: 'a', month: '2026-11', used: 500, settledOffset: 1_000, log: 'one' };
+  let inRedis = 0;
+  let generation = '';
+  const store: Partial<QuotaStore> = {
+    checkpoints: async () => new Map([[0, { nextOffset: 1_000, generation }]]),
+    async begin(_partition, begun) {
+      generation = begun;
+    },
+    checkpoint: async (_partition, _offset, of) => of === generation,
+    async settle({ log }, { used, settledOffset }) {
+      inRedis = Math.max(inRedis, used);
+      return { used: inRedis, settledOffset, log, released: 0 };
+    },
+    dropReservations: async () => undefined,
+  };
+  const partitions = createPartitions({
+    store: store as QuotaStore,
+    newGeneration: () => 'g',
+    readFacts: async () => new Map([[0, new Map([['a 2026-11', month]])]]),
+    committedOffset: async () => 1_000,
+    isClosed: () => false,
+    onRestored: () => undefined,
+    logger: { warn: () => undefined } as unknown as Logger,
+  });
+  await partitions.load(0, () => undefined);
+  expect({ inRedis, generation }).toEqual({ inRedis: 500, generation: 'g' });
+});
