@@ -5,8 +5,9 @@ import { provision } from '#services/stage/provision.ts';
 
 /**
  * Creates the topics, schemas and tables that are missing in the parts that the environment names, says what it did,
- * and ends. Exit status 1 where something exists that differs from what is declared: that is left as it is.
+ * and ends. Exit status 3 where something exists that differs from what is declared: that is left as it is, and processes may run.
  */
+const MISMATCH_STATUS = 3;
 const config = readConfig(provisionConfig);
 const logger = createLogger('provision', config.logLevel);
 warnOfSettings((text) => logger.warn(text));
@@ -14,4 +15,4 @@ const report = await provision(config.parts, logger);
 for (const line of report.done) console.log(line);
 for (const line of report.mismatches) console.log(`MISMATCH (left as it is): ${line}`);
 if (report.done.length === 0 && report.mismatches.length === 0) console.log('everything is there');
-process.exitCode = report.mismatches.length === 0 ? 0 : 1;
+process.exitCode = report.mismatches.length === 0 ? 0 : MISMATCH_STATUS;

@@ -92,7 +92,8 @@ function serviceOf(process: DeployedProcess): Service {
 
 const PROVISION_SERVICE: Service = {
   '<<': new Alias('process'),
-  command: [PROVISION.name],
+  // What differs from what is declared is told by status 3, and stops no process.
+  entrypoint: ['sh', '-c', `sh /app/deploy/run.sh ${PROVISION.name} || test $$? -eq 3`],
   environment: { '<<': new Alias('settings'), ...rest(PROVISION) },
   restart: 'no',
   depends_on: { kafka: UP, registry: UP, clickhouse: UP },
@@ -107,12 +108,15 @@ const SERVICES: Readonly<Record<string, Service>> = {
 const ABOUT = `Kafka, registry, Redis, ClickHouse and every process on one machine, with Docker Compose 2.20 or newer:
 
   docker build -f deploy/Dockerfile -t event-ingest:0.2.0 .
-  sh deploy/compose_secrets.sh > deploy/.env    # once, and keep it: what it sealed is lost without it
-  docker compose -f deploy/compose.yaml up --wait
+  cd deploy
+  (umask 077; sh compose_secrets.sh > .env)    # once, and keep it: what it sealed is lost without it
+  docker compose up --wait
 
 Leave out the deliveries that no site has. Ports are published on loopback: put a proxy with TLS before edge and control, and its
-address into TRUSTED_PROXIES. After a change of the version, run \`up\` again: provisioning runs first.
-Made by \`npm run docs:configuration\`; what is yours belongs into compose.override.yaml.`;
+address into TRUSTED_PROXIES. After a change of the version, run \`up\` again: provisioning runs first,
+and processes start behind it also where it reports a MISMATCH.
+Made by \`npm run docs:configuration\`; what is yours, other variables too, belongs into compose.override.yaml beside it, which Compose
+reads here (with -f it would not).`;
 
 export const COMPOSE_FILE = yamlFile(ABOUT, {
   name: 'event-ingest',

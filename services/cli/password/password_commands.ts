@@ -51,7 +51,7 @@ export const passwordCommands: Commands = {
       repeatableOption('metrics <URL>', 'Metrics of a process, which say by which password it signs in'),
       option('force', 'Ask no process'),
     ],
-    examples: ['password finish redis --environment /etc/svc --metrics http://edge-1:9481/metrics'],
+    examples: ['password finish redis --environment /etc/svc --metrics http://edge-1:9482/metrics'],
     async run(args, { passwords }) {
       const [part, metrics] = [partOf(args.subject), args.texts('metrics')];
       if (metrics.length === 0 && !args.flag('force'))
