@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A small file system in memory for a broker's log folder. */
+/** A small file system in memory for the folder of a part. */
 export interface SmallDisk {
   /** Leaves room for a few records only. */
   fill(): void;
@@ -11,14 +11,14 @@ export interface SmallDisk {
   unmount(): void;
 }
 
-const SIZE = '160m';
+const MIB = 160;
 const LEFT_BYTES = 256 * 1024;
 const BLOCK_BYTES = 1024 * 1024;
 
 /** Mounts it at a folder; null where this user may not mount. */
-export function mountSmallDisk(folder: string): SmallDisk | null {
+export function mountSmallDisk(folder: string, mib = MIB): SmallDisk | null {
   mkdirSync(folder, { recursive: true });
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${SIZE}`, 'tmpfs', folder]).status !== 0) return null;
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mib}m`, 'tmpfs', folder]).status !== 0) return null;
   const filler = join(folder, 'filler');
   const unmount = (): void => {
     if (existsSync(folder)) spawnSync('umount', ['-l', folder]);
@@ -33,7 +33,7 @@ export function mountSmallDisk(folder: string): SmallDisk | null {
           writeFileSync(filler, Buffer.alloc(Math.min(BLOCK_BYTES, bytes - written)), { flag: 'a' });
         }
       } catch (error) {
-        // The broker has taken some of the room meanwhile: the disk is as full as can be.
+        // The part has taken some of the room meanwhile: the disk is as full as can be.
         if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
       }
     },

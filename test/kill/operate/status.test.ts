@@ -16,6 +16,7 @@ import { kafkaOf, quiet } from '#test/harness/kafka.ts';
 import { descendantsOf, isAlive, type ProcessMark } from '#test/harness/processes.ts';
 import { type RunningService, startService } from '#test/harness/service.ts';
 import { readyProcess } from '#test/harness/service_process.ts';
+import { storedIds, untilStored } from '#test/harness/stored_rows.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
 import { until } from '#test/harness/until.ts';
 
@@ -30,27 +31,34 @@ const RECOVERED = { timeoutMs: 240_000, everyMs: 1_000 };
 const FAILURE_MS = 600_000;
 const START_MS = 330_000;
 const STOP_MS = 60_000;
+/** It keeps the logs of its own queries there as well. */
+const CLICKHOUSE_MIB = 512;
 
 let dataDir: string;
-let disk: SmallDisk | null;
+let disks: Record<'kafka' | 'redis' | 'clickhouse', SmallDisk | null>;
 let service: RunningService;
 let started: RunningService | null = null;
 const opened: TestSite[] = [];
 
 beforeAll(async () => {
   dataDir = mkdtempSync(join(tmpdir(), 'status-'));
-  disk = mountSmallDisk(join(dataDir, 'kafka'));
+  const disk = (name: string, mib?: number) => mountSmallDisk(join(dataDir, name), mib);
+  disks = { kafka: disk('kafka'), redis: disk('redis'), clickhouse: disk('clickhouse', CLICKHOUSE_MIB) };
   started = await startService(dataDir, { timeoutMs: START_MS });
   service = started;
 }, START_MS + STOP_MS);
 // The last of all, whatever the others come to: what is mounted cannot be removed, by this run or by a later one.
-afterAll(() => disk?.unmount());
+afterAll(unmountAll);
 afterAll(async () => {
   await Promise.all(opened.map((site) => site.close()));
   await started?.stop();
-  disk?.unmount();
+  unmountAll();
   rmSync(dataDir, { recursive: true, maxRetries: 5 });
 }, STOP_MS);
+
+function unmountAll(): void {
+  for (const disk of Object.values(disks)) disk?.unmount();
+}
 
 interface Asked {
   words?: string[];
@@ -331,14 +339,12 @@ const FAILURES: [failure: string, stage: () => Promise<Staged | null>, says: Reg
   [
     'the disk of Kafka is full',
     async () => {
-      if (disk === null) return null;
-      const { fill, free } = disk;
+      if (disks.kafka === null) return null;
+      const { fill, free } = disks.kafka;
       const site = await siteWith({});
       fill();
-      // The broker ends itself at the first write that fails; what cannot be compressed fills the rest.
-      const text = () => randomBytes(500).toString('hex');
-      const some = () => Array.from({ length: 50 }, () => newEvent({ properties: { one: text(), other: text() } }));
-      const answer = async () => (await postEvents(service.ready.edge, site.serverKey, some())).status;
+      // The broker ends itself at the first write that fails.
+      const answer = async () => (await postEvents(service.ready.edge, site.serverKey, largeEvents())).status;
       await until('the edge to take no more', answer, (status) => status === 503);
       return {
         async mend() {
@@ -350,6 +356,16 @@ const FAILURES: [failure: string, stage: () => Promise<Staged | null>, says: Reg
     /^critical +The disk of \S+\/kafka is full: 0\.0 GiB left.*\n(?:.*\n)*critical +Kafka (?:has ended, and does not run|dies again and again: \d+ times in ten minutes): .* \(since /,
   ],
   [
+    'the disk of Redis is full',
+    () => fullBehindTheEdge('redis'),
+    /^critical +The disk of \S+\/redis is full: 0\.0 GiB left/m,
+  ],
+  [
+    'the disk of ClickHouse is full',
+    () => fullBehindTheEdge('clickhouse'),
+    /^critical +The disk of \S+\/clickhouse is full: 0\.0 GiB left/m,
+  ],
+  [
     'a stage crash-loops',
     async () => {
       for (let death = 0; death < 3; death++) await killed('quota');
@@ -358,6 +374,33 @@ const FAILURES: [failure: string, stage: () => Promise<Staged | null>, says: Reg
     /^critical +quota dies again and again: [34] times in ten minutes \(since /m,
   ],
 ];
+
+/** What cannot be compressed fills what is left of a disk. */
+function largeEvents(): object[] {
+  const text = () => randomBytes(500).toString('hex');
+  return Array.from({ length: 50 }, () => newEvent({ properties: { one: text(), other: text() } }));
+}
+
+/** Fills the disk of a part that the edge needs none of: what it takes meanwhile is stored once there is room again. */
+async function fullBehindTheEdge(part: 'redis' | 'clickhouse'): Promise<Staged | null> {
+  const disk = disks[part];
+  if (disk === null) return null;
+  const site = await siteWith({});
+  disk.fill();
+  let sent = 0;
+  for (; sent < 1_000; sent += 50) {
+    const { status } = await postEvents(service.ready.edge, site.serverKey, largeEvents());
+    expect(status).toBe(200);
+  }
+  return {
+    async mend() {
+      disk.free();
+      await untilStored(service, site.site, sent);
+      expect(await storedIds(service, site.site)).toHaveLength(sent);
+    },
+  };
+}
+
 /** Only clients of this name may write to the topics of the brokers themselves. */
 const OF_BROKERS = '__admin_client';
 
