@@ -5,6 +5,7 @@ import { readTimestamp, type TimedRequest } from '#pipelines/intake/timestamp.ts
 import type { JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { hmacSha256, normalisePhone, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { normaliseEmail } from '#pipelines/privacy/normalise_text.ts';
+import { isRounded } from '#pipelines/privacy/placeholder_ids.ts';
 import { holdsGroupedCard, redactCards } from '#pipelines/privacy/redact_secrets.ts';
 import { type ItemName, itemName } from './definition_fields.ts';
 import type { Promo } from './definition_problems.ts';
@@ -140,6 +141,8 @@ function readAnswers({ questions }: Survey, answers: readonly Answer[], isOfOthe
   const properties: JsonObject = {};
   const texts: string[] = [];
   for (const [index, { question_id, value }] of answers.entries()) {
+    // Of a question that was answered again the last answer counts.
+    if (answers.findLastIndex((one) => one.question_id === question_id) !== index) continue;
     const question = questions.find(({ id }) => id === question_id);
     if (question === undefined && isOfOtherVersion) continue;
     if (question === undefined) return { ok: false, field: `answers.${index}.question_id` };
@@ -181,7 +184,7 @@ function readChoice(question: Question, value: string): string | null {
 }
 
 function readChoices(question: Question, values: readonly string[]): string[] | null {
-  const read = values.map((value) => readChoice(question, value));
+  const read = [...new Set(values)].map((value) => readChoice(question, value));
   return read.some((one) => one === null) ? null : (read as string[]);
 }
 
@@ -350,6 +353,12 @@ function consentVersion({ consent_version }: Form, { consent }: FormRequest): Js
   return version === '' ? {} : { consent_version: redactCards(version) };
 }
 
+/** A text that is a number as it stands; any other stays a text: it would be none, or another one. */
+const isExact = (text: string): boolean =>
+  /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i.test(text.trim()) &&
+  !isRounded(Number(text)) &&
+  Number.isFinite(Number(text));
+
 function keptField(
   { name, map, store, type }: FormField,
   value: string | undefined,
@@ -360,7 +369,7 @@ function keptField(
   if (map === '' && store === 'hash') return [[`field_${name}`, pseudonym(value.toLowerCase(), secret)]];
   if (map === '' && store === 'drop') return [];
   const clean = redactCards(value);
-  const isNumber = clean === value && (map === 'value' || (map === '' && type === 'number'));
+  const isNumber = clean === value && (map === 'value' || (map === '' && type === 'number')) && isExact(value);
   return [[map === '' ? `field_${name}` : map, isNumber ? Number(value) : clean]];
 }
 

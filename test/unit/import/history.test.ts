@@ -15,7 +15,7 @@ const read = (format: HistoryFormat, row: object) => historicalEvent(Buffer.from
 test('a placeholder for an id is no id of a row', () => {
   for (const uuid of ['undefined', 'null', '00000000-0000-0000-0000-000000000000', '0', 'N/A', false, {}]) {
     const row = { uuid, event: 'purchase', distinct_id: 'u', timestamp: '2025-01-01T00:00:00Z' };
-    expect(read('ndjson', row), String(uuid)).toMatchObject({ ok: true, key: { by: 'contents' } });
+    expect(read('ndjson', row), JSON.stringify(uuid)).toMatchObject({ ok: true, key: { by: 'contents' } });
     if (typeof uuid === 'string')
       expect(read('posthog', row), uuid).toMatchObject({ ok: true, key: { by: 'contents' } });
   }

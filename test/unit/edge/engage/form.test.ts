@@ -78,6 +78,20 @@ describe('POST /v1/form', () => {
     expect(JSON.stringify(event)).not.toMatch(/jane|475 ?12 ?34|secret words|C-77/);
   });
 
+  it('keeps a value that is no number, or none that holds it, as the text that was written', async () => {
+    const worth = { name: 'worth', type: 'text', label: 'Budget', map: 'value' };
+    edge.define('form', { ...DEFINITION, fields: [FIELDS[0], worth] });
+    for (const [written, value, kept] of [
+      ['9007199254740993', 2 ** 53, '9007199254740993'],
+      ['12,50', null, '12,50'],
+      ['0x10', null, '0x10'],
+    ] as const) {
+      expect(await edge.post('/v1/form', filledIn({ worth: written }))).toMatchObject({ status: 200 });
+      const event = edge.events().at(-1);
+      expect({ value: event?.value, kept: propertiesOf(event).value }, written).toEqual({ value, kept });
+    }
+  });
+
   it('says message and redirect of the definition, and takes the name of its event from there', async () => {
     const redirect = 'https://shop.example/thanks';
     edge.define('form', { ...DEFINITION, message: 'Thank you', redirect, conversion_event: 'quote_requested' });

@@ -65,6 +65,19 @@ describe('POST /v1/surveys/respond', () => {
     });
   });
 
+  it('has the last answer to a question that was answered again, and each choice once', async () => {
+    const answers = [
+      { question_id: 'score', value: 10 },
+      { question_id: 'all', value: ['price', 'price', 'other'] },
+      { question_id: 'score', value: 0 },
+    ];
+    await edge.post('/v1/surveys/respond', response({ answers }));
+    expect(propertiesOf(edge.events()[0])).toMatchObject({
+      ...{ answer_score: 0, score: 0, nps_score: 0, nps_class: 'detractor' },
+      answer_all: ['price', 'other'],
+    });
+  });
+
   it('is refused with an answer to a question that the survey does not have, unless it had another version', async () => {
     const answers = [
       { question_id: 'score', value: 9 },
