@@ -240,7 +240,7 @@ const PHONE = /^(?:\+|00)[\d\s()/.-]{8,}$/;
  */
 export function completeEvent(event: Omit<OutgoingEvent, 'uuid'>, uuid: string): OutgoingEvent {
   const { email, phone, external_id: externalId } = event.properties;
-  const says = (id: unknown): boolean => id !== undefined && !isNobodysId(String(id));
+  const says = (id: unknown): boolean => (typeof id === 'string' || typeof id === 'number') && !isNobodysId(String(id));
   const isKnown =
     says(event.distinct_id) ||
     says(externalId) ||
