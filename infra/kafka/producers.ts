@@ -72,6 +72,15 @@ function inSends(records: readonly AppendedRecord[]): AppendedRecord[][] {
 }
 
 /** A producer that no other one of its transactional id can outlive. */
+/** INVALID_PRODUCER_EPOCH, and PRODUCER_FENCED of newer brokers. */
+const FENCED: ReadonlySet<unknown> = new Set([47, 90]);
+
+/** Whether a later producer of the same transactional id has fenced this one, whose transaction came to nothing. */
+export function isFenced(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return FENCED.has(code) || (cause !== undefined && isFenced(cause));
+}
+
 export type FencedProducer = Awaited<ReturnType<typeof openFencedProducer>>;
 
 const TRANSACTION_TIMEOUT_MS = 30_000;

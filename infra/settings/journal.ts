@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createMutex } from '#infra/concurrency/gates.ts';
 import { repeatFromNow } from '#infra/concurrency/time_limits.ts';
 import { createKafka, type KafkaSession } from '#infra/kafka/client.ts';
-import { openFencedProducer } from '#infra/kafka/producers.ts';
+import { isFenced, openFencedProducer } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { type Codec, createCodec } from '#infra/registry/codec.ts';
@@ -40,7 +40,8 @@ const WRITE_RETRIES = 8;
 /**
  * Opens site.config as its one writer. Each change is a transaction of one transactional id: whoever opens the journal
  * later fences this writer, so that two control services can both run and neither writes on top of what it has not
- * read. After a change that failed, the writer is opened anew, which fences first and reads to the end second.
+ * read. After a change that failed, the writer is opened anew, which fences first and reads to the end second. A change that
+ * met a fence is planned again once, by then of the newest settings.
  */
 export async function openSettingsJournal(
   session: KafkaSession,
@@ -64,7 +65,7 @@ export async function openSettingsJournal(
     await before.following.stop();
   }
 
-  async function change<T>(plan: (view: SettingsView) => Planned<T>): Promise<T> {
+  async function change<T>(plan: (view: SettingsView) => Planned<T>, isAgain = false): Promise<T> {
     if (!writable) await reopen();
     const { records, result } = plan(turn.view);
     if (records.length === 0) return result;
@@ -73,6 +74,8 @@ export async function openSettingsJournal(
     } catch (error) {
       writable = false;
       await turn.producer.close();
+      // Another control service wrote in between: nothing of this change is there, and it is planned again on what that one wrote.
+      if (!isAgain && isFenced(error)) return change(plan, true);
       throw error;
     }
     return result;
