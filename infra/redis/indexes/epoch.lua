@@ -11,10 +11,10 @@ local function note(...)
 end
 
 -- Answers: this server's run id, the index's epoch and the time of the last use (milliseconds), these two empty if
--- there are none, what time it is, and the masters that are noted.
+-- there are none, what time it is, the masters that are noted, and 0 where the server was a replica since the epoch began.
 function actions.state()
   return { run_id(), redis.call('GET', EPOCH) or '', redis.call('GET', prefix .. 'used') or '',
-    string.format('%.0f', now_ms()), redis.call('HGETALL', MASTERS) }
+    string.format('%.0f', now_ms()), redis.call('HGETALL', MASTERS), is_same_life(prefix) and 1 or 0 }
 end
 
 -- Renews the rebuild lock for milliseconds if it is still of this token: a server that was emptied has lost it, and with it
@@ -39,6 +39,7 @@ function actions.complete(token, server, begun, layout, ...)
   if redis.call('GET', LOCK) ~= token or run_id() ~= server then return 0 end
   mark_used(prefix, tonumber(begun))
   redis.call('SET', EPOCH, epoch_of(server, layout))
+  note_life(prefix)
   note(...)
   redis.call('DEL', LOCK, ATTEMPT, PASSED)
   return 1
@@ -55,6 +56,7 @@ end
 function actions.adopt(epoch, server, layout)
   if redis.call('GET', EPOCH) ~= epoch or run_id() ~= server then return 0 end
   redis.call('SET', EPOCH, epoch_of(server, layout))
+  note_life(prefix)
   return 1
 end
 

@@ -37,13 +37,17 @@ export interface IncompleteIndex {
  */
 export type IndexEpoch = ReturnType<typeof createIndexEpoch>;
 
-type StateAnswer = [runId: string, epoch: string, used: string, now: string, noted: string[]];
+type StateAnswer = [runId: string, epoch: string, used: string, now: string, noted: string[], isSameLife: number];
+
+const isWhole = ([runId, epoch, , , , isSameLife]: StateAnswer, layout: string): boolean =>
+  epoch === epochOf(runId, layout) && isSameLife === 1;
 
 /** What may be missing of a shard; a number: what was written from then on. */
 type ShardLoss = 'whole' | 'moved' | 'all' | number;
 
-function lossOf([runId, epoch, used, , noted]: StateAnswer, layout: string, masters: ClusterMasters | null): ShardLoss {
-  if (epoch === epochOf(runId, layout)) return 'whole';
+function lossOf(answer: StateAnswer, layout: string, masters: ClusterMasters | null): ShardLoss {
+  if (isWhole(answer, layout)) return 'whole';
+  const [runId, epoch, used, , noted] = answer;
   const [writer = '', ...madeBy] = epoch.split(' ');
   if (writer === '' || used === '' || madeBy.join(' ') !== layout) return 'all';
   if (masters === null) return Number(used);
@@ -98,7 +102,7 @@ export function createIndexEpoch(redis: Redis, prefixes: readonly string[], layo
   return {
     async state(): Promise<IndexState> {
       const found = (await Promise.all(prefixes.map((prefix) => run(prefix, 'state')))) as StateAnswer[];
-      if (found.every(([runId, epoch]) => epoch === epochOf(runId, layout()))) return { kind: 'whole' };
+      if (found.every((answer) => isWhole(answer, layout()))) return { kind: 'whole' };
       // Afterwards: who is a master now has been one all the time.
       const masters = await mastersNow();
       const losses = found.map((answer) => lossOf(answer, layout(), masters));

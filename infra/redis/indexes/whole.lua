@@ -1,7 +1,8 @@
 -- Comes before every script of an index. An index is whole while its epoch, at the key PREFIX..epoch, names the
 -- server process that runs the script. A server that was emptied has none; one that was restarted or took over has
 -- that of another process, and may lack the last writes. The epoch also names the layout of the index, as what was
--- written under another layout is not found.
+-- written under another layout is not found. A server that was a replica for a while and is a master again is the same
+-- process, and has what its master had: so its life is noted beside the epoch.
 local function run_id()
   return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)')
 end
@@ -22,6 +23,24 @@ local function epoch_of(server, layout)
   return server .. ' ' .. layout
 end
 
+-- What this process received when it was a replica last (master_replid2). Zeros where it never was one, or has had no
+-- replicas for long since: that says nothing.
+local function life()
+  return string.match(redis.call('INFO', 'replication'), 'master_replid2:(%x+)') or '0'
+end
+
+-- Of an index that an earlier version made none is noted.
+local function is_same_life(prefix)
+  local noted, now = redis.call('GET', prefix .. 'life'), life()
+  return not noted or noted == now or not string.match(now, '[^0]')
+end
+
+local function note_life(prefix)
+  redis.call('SET', prefix .. 'life', life())
+end
+
 local function is_whole(prefix, layout)
-  return redis.call('GET', prefix .. 'epoch') == epoch_of(run_id(), layout)
+  if redis.call('GET', prefix .. 'epoch') ~= epoch_of(run_id(), layout) or not is_same_life(prefix) then return false end
+  if redis.call('EXISTS', prefix .. 'life') == 0 then note_life(prefix) end
+  return true
 end
