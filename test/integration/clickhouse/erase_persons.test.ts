@@ -48,7 +48,7 @@ const outcome = (event_id: string, coordinate_offset = 0) => ({
 test('whoever goes on after a kill still knows events whose rows are gone, by which late outcomes are found', async () => {
   const database = await create.migrated();
   const { warehouse, cluster } = database;
-  await insertBlock(warehouse, 'event_rows', 'rows', [row('theirs', P('a')), row('another', P('d'))]);
+  await insertBlock(warehouse, 'event_rows', 'first', [row('theirs', P('a')), row('another', P('d'))]);
   const subjects = [subject('person', P('a'))];
   const killed = createPersonEraser(warehouse, cluster);
   const isOver = (running: Map<string, unknown>): boolean => running.size === 0;
@@ -56,7 +56,7 @@ test('whoever goes on after a kill still knows events whose rows are gone, by wh
   expect(await killed.hasRows()).toBe(true);
   await killed.deleteEvents();
   await until('the events', killed.underWay, isOver);
-  await insertBlock(warehouse, 'delivery_outcomes', 'outcomes', [outcome('theirs'), outcome('another')]);
+  await insertBlock(warehouse, 'delivery_outcomes', 'first', [outcome('theirs'), outcome('another')]);
   const next = createPersonEraser(warehouse, cluster);
   await next.begin(subjects);
   expect(await next.count()).toContainEqual({ erasure_id: 'e1', place: 'event_rows', count: 1 });
