@@ -25,8 +25,8 @@ export function mapPosthogEvent(sent: unknown, arrival: Arrival): MappedCall {
     distinct_id: distinctId,
     ...happened(sent, uuid, arrival),
     properties: {
-      ...given({ $set: sent['$set'], $set_once: sent['$set_once'] }),
       ...ownProperties(properties),
+      ...given({ $set: bothOf('$set', sent, properties), $set_once: bothOf('$set_once', sent, properties) }),
       ...(identifies(sent['event']) ? given({ external_id: distinctId }) : {}),
     },
   };
@@ -35,6 +35,12 @@ export function mapPosthogEvent(sent: unknown, arrival: Arrival): MappedCall {
 
 function identifies(name: unknown): boolean {
   return name === '$identify' || name === '$create_alias' || name === '$merge_dangerously';
+}
+
+/** What an event says of its person beside its properties and among them, as PostHog joins them: what stands beside holds. */
+function bothOf(name: '$set' | '$set_once', sent: JsonObject, properties: JsonObject): unknown {
+  const [beside, among] = [sent[name], properties[name]];
+  return isObject(beside) ? { ...objectOr(among), ...beside } : firstGiven(among, beside);
 }
 
 function ownProperties(properties: JsonObject): JsonObject {

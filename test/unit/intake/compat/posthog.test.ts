@@ -32,6 +32,15 @@ test('the browser library’s event has its ids among the properties, and its ti
   ]);
 });
 
+test('what an event says of its person beside its properties joins what it says among them', () => {
+  const among = { $set: { plan: 'pro', tier: 1 }, $set_once: [] };
+  const beside = { $set: { email: 'jane@example.com', tier: 2 }, $set_once: { first: 'x' } };
+  expect(eventsOf({ event: 'Seen', uuid: UUID, properties: among, ...beside })).toMatchObject([
+    { properties: { $set: { plan: 'pro', tier: 2, email: 'jane@example.com' }, $set_once: { first: 'x' } } },
+  ]);
+  expect(eventsOf({ event: 'Seen', uuid: UUID, properties: among })).toMatchObject([{ properties: among }]);
+});
+
 test('an $identify and an alias say that two ids are one visitor, and are one event', () => {
   const properties = { $anon_distinct_id: 'a1', $set: { email: 'jane@example.com' }, $lib: 'web' };
   const identified = eventsOf({ event: '$identify', uuid: UUID, distinct_id: 'u1', properties });
