@@ -90,8 +90,7 @@ export async function joinLeaderElection(
     logger,
     onFatal: fatal,
   });
-  const isLeader = (): boolean => consumption.isMember() && consumption.assigned().length > 0;
-  return { isLeader, stop: () => consumption.stop() };
+  return { isLeader: () => consumption.assigned().length > 0, stop: () => consumption.stop() };
 }
 
 interface LeaderWork {

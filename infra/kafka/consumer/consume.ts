@@ -72,7 +72,6 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     commit: (at, offset, metadata) => member.commit([{ ...at, offset, metadata }]),
     commitAll: (offsets) => member.commit(offsets),
     assigned: () => member.assignment,
-    isMember: () => !member.isSessionOver(),
     progress: () => member.progress(),
     wake: () => member.wake(),
     stop,
@@ -320,11 +319,6 @@ class GroupMember {
     }
   }
 
-  /** The coordinator may have given the partitions to others then. */
-  isSessionOver(): boolean {
-    return monotonicMs() - this.heardMs > this.options.sessionTimeoutMs;
-  }
-
   private isOwned({ generation }: Fetched): boolean {
     return generation === this.generation;
   }
@@ -333,9 +327,11 @@ class GroupMember {
     const { topic, partition } = slot;
     const { records, lastOffset, endOffset, lag } = fetched;
     const owned = (): boolean => this.isOwned(fetched);
+    // The coordinator may have given the partitions to others when the session is over.
+    const isSessionOver = (): boolean => monotonicMs() - this.heardMs > this.options.sessionTimeoutMs;
     const stopping = (): boolean => {
       slot.steps++;
-      return this.halted || !owned() || this.isSessionOver();
+      return this.halted || !owned() || isSessionOver();
     };
     return { topic, partition, records, lastOffset, endOffset, lag, owned, stopping };
   }

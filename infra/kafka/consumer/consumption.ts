@@ -24,10 +24,7 @@ export interface Consumption {
    * PartitionLostError if one of them is not ours any more.
    */
   commitAll(offsets: readonly OffsetCommit[]): Promise<void>;
-  /** What the group gave it last; another member may have it where this one is none any more. */
   assigned(): TopicPartition[];
-  /** Whether the coordinator confirmed it as a member within the time of a session. */
-  isMember(): boolean;
   /** How far it is with each partition that it has; nothing while they are given away. */
   progress(): PartitionProgress[];
   /** Ends the rests of partitions that wait for a time: the records they left are read again now. */

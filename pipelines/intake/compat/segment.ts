@@ -1,6 +1,5 @@
 // Calls of Segment's HTTP API as events.
 
-import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { DESTINATIONS_PROPERTY, readFlag, unwrapped } from '#pipelines/events/vocabulary.ts';
 import { firstGiven, isAbsentOrObject, objectOr } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
@@ -90,7 +89,9 @@ function withFlags(properties: unknown, flags: DestinationFlags): unknown {
     return isOpen ? { ...properties, [DESTINATIONS_PROPERTY]: flags } : properties;
   }
   const mayGo = (said: JsonObject, name: string): boolean => {
-    const first = [said[name], said[kindOfDestination(name)], said['all']].find((one) => readFlag(one) !== 'absent');
+    // Before a `-` stands its kind, which speaks for what is not named.
+    const kind = name.split('-', 1)[0] ?? name;
+    const first = [said[name], said[kind], said['all']].find((one) => readFlag(one) !== 'absent');
     return ['yes', 'absent'].includes(readFlag(first));
   };
   const names = new Set([...Object.keys(own), ...Object.keys(flags)]);

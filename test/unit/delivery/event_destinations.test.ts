@@ -45,7 +45,7 @@ const but = (...names: string[]): string[] => EVERY.filter((name) => !names.incl
 
 test.each<[unknown, string[]]>([
   [undefined, []],
-  ['none', []],
+  ['none', EVERY],
   [{ All: true }, []],
   [{ All: false }, EVERY],
   [{ All: 'false' }, EVERY],
