@@ -41,6 +41,6 @@ end
 
 local function is_whole(prefix, layout)
   if redis.call('GET', prefix .. 'epoch') ~= epoch_of(run_id(), layout) or not is_same_life(prefix) then return false end
-  if redis.call('EXISTS', prefix .. 'life') == 0 then note_life(prefix) end
+  if not redis.call('GET', prefix .. 'life') then note_life(prefix) end
   return true
 end
