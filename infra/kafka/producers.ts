@@ -71,7 +71,6 @@ function inSends(records: readonly AppendedRecord[]): AppendedRecord[][] {
   return sends;
 }
 
-/** A producer that no other one of its transactional id can outlive. */
 /** INVALID_PRODUCER_EPOCH, and PRODUCER_FENCED of newer brokers. */
 const FENCED: ReadonlySet<unknown> = new Set([47, 90]);
 
@@ -81,6 +80,7 @@ export function isFenced(error: unknown): boolean {
   return FENCED.has(code) || (cause !== undefined && isFenced(cause));
 }
 
+/** A producer that no other one of its transactional id can outlive. */
 export type FencedProducer = Awaited<ReturnType<typeof openFencedProducer>>;
 
 const TRANSACTION_TIMEOUT_MS = 30_000;

@@ -164,8 +164,9 @@ export const DESTINATIONS_PROPERTY = '$destinations';
 /** Whether the event keeps itself from a destination. What cannot be read counts as a no, as it does of consent. */
 export function excludesDestination(properties: Properties, destination: string, kind = destination): boolean {
   const said = unwrapped(properties[DESTINATIONS_PROPERTY]);
-  const flag = isRecord(said) ? firstStated(said[destination] ?? said[kind], said['all']) : readFlag(said);
+  const flag = isRecord(said) ? firstStated(said[destination], said[kind], said['all']) : readFlag(said);
   return flag === 'no' || flag === 'unreadable';
 }
 
-const firstStated = (own: unknown, all: unknown) => (readFlag(own) === 'absent' ? readFlag(all) : readFlag(own));
+const firstStated = (...said: readonly unknown[]): PrivacyFlag =>
+  said.map(readFlag).find((flag) => flag !== 'absent') ?? 'absent';

@@ -4,7 +4,7 @@ import { pageUrl } from '#pipelines/events/vocabulary.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import type { WorkBudget } from '#pipelines/privacy/normalise_text.ts';
-import { isNobodysId, isPlaceholderId, numberId } from '#pipelines/privacy/placeholder_ids.ts';
+import { CONTROL_CHARACTERS, isNobodysId, isPlaceholderId, numberId } from '#pipelines/privacy/placeholder_ids.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import { ACTION_SOURCES, type ActionSource, type Caller } from '#schemas/event.ts';
 import { eventCountries, type IntakeContext, idCountries, type SentEvent } from './call.ts';
@@ -109,7 +109,6 @@ export function longId(sent: string, secret: Buffer): string | null {
 
 const isReplaced = (id: unknown, sent: unknown): boolean => id !== sent && !isAbsent(id);
 
-const CONTROL_CHARACTERS = /\p{Cc}+/gu;
 const NAME_CHARACTERS_MAX = 200;
 
 /** The name of another product's event, on one line and cut; without personal text before that, as half an address is not found. */

@@ -28,7 +28,7 @@ const HASH_CHARACTERS: readonly number[] = [32, CHARACTERS_MAX];
 const UUID_DIGITS = 32;
 const ZERO = 0x30;
 /** A field of fixed length in C ends in NUL. */
-const CONTROL_CHARACTERS = /\p{Cc}+/gu;
+export const CONTROL_CHARACTERS = /\p{Cc}+/gu;
 const AROUND = /^[\s"'`\\()[\]{}<>]+|[\s"'`\\()[\]{}<>]+$/g;
 const SEPARATORS = /[\s_.-]+/g;
 const WITH_DIGIT = /[1-9]/;
@@ -77,7 +77,10 @@ const HASHES: ReadonlySet<string> = new Set(
     .flatMap((one) => [hash('sha256', one), hash('md5', one)]),
 );
 
-/** Whether an id is a placeholder, in whatever case, quoted, with control characters, percent-encoded, hashed or part of it: a fault of who sends it. */
+/**
+ * Whether an id is a placeholder, in whatever case, quoted, with control characters, percent-encoded, hashed or part of it: a fault of
+ * who sends it.
+ */
 export function isPlaceholderId(sent: string): boolean {
   const text = sent.trim();
   if (text.length > ID_CHARACTERS_MAX) return false;

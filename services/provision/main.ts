@@ -3,11 +3,12 @@ import { provisionConfig } from '#infra/config/service_config.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { provision } from '#services/stage/provision.ts';
 
+const MISMATCH_STATUS = 3;
+
 /**
  * Creates the topics, schemas and tables that are missing in the parts that the environment names, says what it did,
  * and ends. Exit status 3 where something exists that differs from what is declared: that is left as it is, and processes may run.
  */
-const MISMATCH_STATUS = 3;
 const config = readConfig(provisionConfig);
 const logger = createLogger('provision', config.logLevel);
 warnOfSettings((text) => logger.warn(text));

@@ -14,7 +14,7 @@ end
 -- there are none, what time it is, the masters that are noted, and 0 where the server was a replica since the epoch began.
 function actions.state()
   return { run_id(), redis.call('GET', EPOCH) or '', redis.call('GET', prefix .. 'used') or '',
-    string.format('%.0f', now_ms()), redis.call('HGETALL', MASTERS), is_same_life(prefix) and 1 or 0 }
+    string.format('%.0f', now_ms()), redis.call('HGETALL', MASTERS), is_same_life(redis.call('GET', prefix .. 'life')) and 1 or 0 }
 end
 
 -- Renews the rebuild lock for milliseconds if it is still of this token: a server that was emptied has lost it, and with it

@@ -30,8 +30,8 @@ local function life()
 end
 
 -- Of an index that an earlier version made none is noted.
-local function is_same_life(prefix)
-  local noted, now = redis.call('GET', prefix .. 'life'), life()
+local function is_same_life(noted)
+  local now = life()
   return not noted or noted == now or not string.match(now, '[^0]')
 end
 
@@ -40,7 +40,9 @@ local function note_life(prefix)
 end
 
 local function is_whole(prefix, layout)
-  if redis.call('GET', prefix .. 'epoch') ~= epoch_of(run_id(), layout) or not is_same_life(prefix) then return false end
-  if not redis.call('GET', prefix .. 'life') then note_life(prefix) end
+  if redis.call('GET', prefix .. 'epoch') ~= epoch_of(run_id(), layout) then return false end
+  local noted = redis.call('GET', prefix .. 'life')
+  if not is_same_life(noted) then return false end
+  if not noted then note_life(prefix) end
   return true
 end

@@ -1,6 +1,6 @@
 // Calls of Segment's HTTP API as events.
 
-import { DESTINATIONS_PROPERTY, readFlag, unwrapped } from '#pipelines/events/vocabulary.ts';
+import { DESTINATIONS_PROPERTY, excludesDestination, readFlag, unwrapped } from '#pipelines/events/vocabulary.ts';
 import { firstGiven, isAbsentOrObject, objectOr } from '#pipelines/intake/json_text.ts';
 import { isObject, type JsonObject } from '#pipelines/privacy/clean_properties.ts';
 import { isNobodysId } from '#pipelines/privacy/placeholder_ids.ts';
@@ -84,18 +84,12 @@ function withOwn(shared: JsonObject, own: JsonObject): JsonObject {
 function withFlags(properties: unknown, flags: DestinationFlags): unknown {
   if (!isObject(properties) || !Object.values(flags).includes(false)) return properties;
   const own = unwrapped(properties[DESTINATIONS_PROPERTY]);
-  if (!isObject(own)) {
-    const isOpen = ['yes', 'absent'].includes(readFlag(own));
-    return isOpen ? { ...properties, [DESTINATIONS_PROPERTY]: flags } : properties;
-  }
-  const mayGo = (said: JsonObject, name: string): boolean => {
-    // Before a `-` stands its kind, which speaks for what is not named.
-    const kind = name.split('-', 1)[0] ?? name;
-    const first = [said[name], said[kind], said['all']].find((one) => readFlag(one) !== 'absent');
-    return ['yes', 'absent'].includes(readFlag(first));
-  };
+  // Before a `-` of a destination's name stands its kind.
+  const isKept = (said: unknown, name: string): boolean =>
+    excludesDestination({ [DESTINATIONS_PROPERTY]: said }, name, name.split('-', 1)[0]);
+  if (!isObject(own)) return isKept(own, 'all') ? properties : { ...properties, [DESTINATIONS_PROPERTY]: flags };
   const names = new Set([...Object.keys(own), ...Object.keys(flags)]);
-  const both = [...names].map((name) => [name, mayGo(own, name) && mayGo(flags, name)] as const);
+  const both = [...names].map((name) => [name, !isKept(own, name) && !isKept(flags, name)] as const);
   return { ...properties, [DESTINATIONS_PROPERTY]: Object.fromEntries(both) };
 }
 

@@ -235,8 +235,8 @@ const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$|^[0-9a-f]{64}$/i;
 const PHONE = /^(?:\+|00)[\d\s()/.-]{8,}$/;
 
 /**
- * The whole event. Of sales that name nobody, or by a placeholder, each is a visitor's of its own: by the address of who imports them they would all be
- * one person's.
+ * The whole event. Of sales that name nobody, or by a placeholder, each is a visitor's of its own: by the address of who imports them
+ * they would all be one person's.
  */
 export function completeEvent(event: Omit<OutgoingEvent, 'uuid'>, uuid: string): OutgoingEvent {
   const { email, phone, external_id: externalId } = event.properties;

@@ -89,8 +89,8 @@ function hashOf(text: string): number {
 }
 
 /**
- * Looks over each page that is shown, in slices when the browser is idle or a second later, and submits what definitions could be made of:
- * once a page and content. Whatever repeats something that is typed into a field of the page is left out.
+ * Looks over each page that is shown, in slices when the browser is idle or a second later, and submits what definitions could be
+ * made of: once a page and content. Whatever repeats something that is typed into a field of the page is left out.
  */
 export function startInventory({ submit, onPage }: InventoryHost): void {
   const sent = new Set<string>();
