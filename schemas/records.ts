@@ -309,6 +309,9 @@ export const erasure = record('svc.persons.Erasure', 'The erasure of one person 
   done_at: nullable(long()),
   site: optional(nullable(erasedSite, 'Null: of a person.')),
   notices: optional(list(erasureNotice, 'Destinations that are told.', [])),
+  is_again: optional(
+    boolean('Carried out once more, as rows were restored: only what has its hashes is theirs.', false),
+  ),
 });
 export type Erasure = ValueOf<typeof erasure>;
 export type ErasurePhase = Erasure['phase'];

@@ -172,6 +172,34 @@ async function demand(url: string, id: number, timeoutMs: number): Promise<void>
   }
 }
 
+/**
+ * Schemas as the texts that they were registered by, to be kept elsewhere and registered in another registry.
+ *
+ * @param topicPrefix Of the names of topics.
+ */
+export function createSchemaTexts(url: string, topicPrefix: string, timeoutMs = TIMEOUT_MS) {
+  async function ask(path: string, init: RequestInit = {}): Promise<unknown> {
+    const response = await fetch(`${url}${path}`, { ...init, headers, signal: AbortSignal.timeout(timeoutMs) });
+    const answer: unknown = await response.json();
+    if (!response.ok) throw Object.assign(new Error('the registry refuses'), { status: response.status });
+    return answer;
+  }
+  return {
+    /** @throws RegistryError */
+    of: (id: number): Promise<string> =>
+      guarded(`no schema ${id}`, async () => ((await ask(`/schemas/ids/${id}`)) as { schema: string }).schema),
+    /** The id that the registry gives to the text under a topic's subject. Idempotent. @throws RegistryError */
+    register: (topic: string, text: string): Promise<number> =>
+      guarded(`cannot register a schema of ${topic}`, async () => {
+        const subject = subjectOf(topicPrefix + topic);
+        await chooseCompatibility(url, subject, timeoutMs);
+        const body = JSON.stringify({ schema: text, schemaType: 'AVRO' });
+        const path = `/subjects/${encodeURIComponent(subject)}/versions`;
+        return ((await ask(path, { method: 'POST', body })) as { id: number }).id;
+      }),
+  };
+}
+
 /** Of a registry, which only processes that start or meet a new schema need. */
 const PROBE = { intervalMs: 5_000, answerMsMax: 3_000 };
 

@@ -153,6 +153,31 @@ export function finished(erasure: Erasure, nowMs: number): Erasure {
   return { ...inPhase(erasure, 'done', '', nowMs), sealed: null, done_at: nowMs };
 }
 
+/** What an erasure says first that is carried out once more: who it is about has to be found by the keyed hashes that were kept. */
+const RESTORED = 'restored';
+
+/** An erasure that is looked for again, of which nothing is sealed. */
+export const isToBeFound = ({ phase, detail, sealed, site }: Erasure): boolean =>
+  phase === 'suppressing' && detail === RESTORED && sealed === null && !site;
+
+/**
+ * An erasure that was done since a moment, to be carried out once more, as rows of before it were brought back; null where it was not, or
+ * where nothing is known any more of whom it was about.
+ */
+export function erasedAnew(erasure: Erasure, sinceMs: number, nowMs: number): Erasure | null {
+  const { done_at, persons, identifiers, site, round } = erasure;
+  if (done_at === null || done_at < sinceMs) return null;
+  if (!site && persons.length + identifiers.length === 0) return null;
+  const begun = {
+    ...inPhase(erasure, 'suppressing', site ? '' : RESTORED, nowMs),
+    batch: '',
+    round: round + 1,
+    done_at: null,
+    is_again: true,
+  };
+  return site ? { ...begun, site: { ...site, is_suppressed: true } } : begun;
+}
+
 /** What is to be kept of an erasure that is over: it as it is, without what suppresses events, or null for nothing of it. */
 export function keptOf(erasure: Erasure, nowMs: number): Erasure | null {
   const { detail, persons, identifiers, site } = erasure;

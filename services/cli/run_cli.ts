@@ -9,6 +9,7 @@ import { ControlRefusal } from '#services/control_api/client.ts';
 import type { RatesItem } from '#services/control_api/queries.ts';
 import { oneLine } from '#services/stage/terminal.ts';
 import { accountCommands, auditCommands } from './accounts.ts';
+import { backupCommands } from './backup/backup_commands.ts';
 import {
   type Arguments,
   type CliOption,
@@ -157,6 +158,7 @@ export const COMMANDS: Commands = {
   ...personCommands,
   ...identityCommands,
   ...passwordCommands,
+  ...backupCommands,
   ...accessCommands,
   ...analystCommands,
   ...tokenCommands,

@@ -17,6 +17,7 @@ import type { IdentityIndex } from '#infra/redis/indexes/identity_index.ts';
 import type { RecordSeal } from '#infra/secrets/seal.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { inPhase } from '#pipelines/erasure/erasure.ts';
+import type { PersonSubject } from '#pipelines/erasure/subject.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Erasure } from '#schemas/records.ts';
 import type { NoticeSender } from './notices.ts';
@@ -32,6 +33,8 @@ export interface ErasureParts {
   siteKeys: SiteKeyEraser;
   rows: PersonEraser;
   siteRows: SiteEraser;
+  /** Who erasures of a site are about that are carried out once more, by their ids; of whom there are no rows it has none. */
+  restored(siteId: string, erasures: readonly Erasure[]): Promise<ReadonlyMap<string, PersonSubject>>;
   unseen: UnseenPersons;
   persons: Pick<IdentityIndex, 'groupsOf'>;
   notices: NoticeSender;

@@ -11,6 +11,7 @@ import {
   finished,
   inPhase,
   isOpen,
+  isToBeFound,
   KNOWN_EVERYWHERE_MS,
   keptOf,
   nextBatch,
@@ -98,6 +99,7 @@ export async function carryOn(parts: ErasureParts, leads: () => boolean, rest: R
       .map((one) => sealedAnew(parts.seal, one))
       .filter((one) => now.get(one.erasure_id) !== one);
     if (anew.length > 0) await save(log, anew);
+    await findRestored(parts, log, leads);
     await setAside(parts, log);
     await parts.notices.sendDue(log);
     const site = [...now.values()].find((one) => one.site && isOpen(one));
@@ -112,6 +114,34 @@ export async function carryOn(parts: ErasureParts, leads: () => boolean, rest: R
     await producer.close();
   }
 }
+
+/**
+ * Finds who those erasures are about that are carried out once more: whose rows are there again. Of whom there are none, it is done.
+ */
+async function findRestored(parts: ErasureParts, log: ErasureLog, leads: () => boolean): Promise<void> {
+  const bySite = Map.groupBy([...log.now.values()].filter(isToBeFound), ({ site_id }) => site_id);
+  for (const [siteId, erasures] of bySite) {
+    if (!leads()) return;
+    const found = await parts.restored(siteId, erasures);
+    const nowMs = parts.nowMs();
+    await save(
+      log,
+      erasures.map((one) => {
+        const subject = found.get(one.erasure_id);
+        return subject === undefined
+          ? finished(one, nowMs)
+          : { ...inPhase(one, 'suppressing', '', nowMs), sealed: sealedOf(parts, one, subject) };
+      }),
+    );
+    parts.logger.info(
+      { site: siteId, erasures: erasures.length, found: found.size },
+      'erasing anew whose rows were restored',
+    );
+  }
+}
+
+const sealedOf = ({ seal }: ErasureParts, { erasure_id }: Erasure, subject: PersonSubject): string =>
+  seal.seal(SEALED_AS, erasure_id, JSON.stringify(subject));
 
 /** Leaves out what cannot be opened, so that the others are carried out. */
 async function setAside({ seal, logger, nowMs }: ErasureParts, log: ErasureLog): Promise<void> {
@@ -184,6 +214,8 @@ async function grow({ parts, log, batch, leads }: Work): Promise<boolean> {
   const grown: Erasure[] = [];
   for (const erasure of batch()) {
     if (!leads()) return true;
+    // Who holds an identifier of theirs now may be they themselves, who came back since and asked for nothing.
+    if (erasure.is_again === true) continue;
     const subject = opened(parts, erasure);
     const found = await parts.data.resolve(erasure.site_id, subject);
     if (sizeOf(found) > sizeOf(subject)) grown.push(regrown(parts, erasure, found));
@@ -193,12 +225,15 @@ async function grow({ parts, log, batch, leads }: Work): Promise<boolean> {
 }
 
 /** An erasure of more than it was of before; every process has to hear of it first. */
-function regrown({ seal, identitySecret, nowMs }: ErasureParts, erasure: Erasure, subject: PersonSubject): Erasure {
-  const { erasure_id, site_id } = erasure;
+function regrown(parts: ErasureParts, erasure: Erasure, subject: PersonSubject): Erasure {
+  const { identitySecret, nowMs } = parts;
+  const { persons, identifiers, suppressed_at } = suppressing(identitySecret, erasure.site_id, subject, nowMs());
   return {
     ...inPhase(erasure, 'suppressing', '', nowMs()),
-    ...suppressing(identitySecret, site_id, subject, nowMs()),
-    sealed: seal.seal(SEALED_AS, erasure_id, JSON.stringify(subject)),
+    // One that is carried out once more suppresses also what nothing is left of.
+    persons: [...new Set([...erasure.persons, ...persons])],
+    identifiers: [...new Set([...erasure.identifiers, ...identifiers])],
+    ...{ suppressed_at, sealed: sealedOf(parts, erasure, subject) },
   };
 }
 

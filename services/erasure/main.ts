@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createWarehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
 import { createPersonEraser, createSiteEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
+import { createRestoredPersons } from '#infra/clickhouse/erasure/restored_persons.ts';
 import { createUnseenPersons } from '#infra/clickhouse/erasure/unseen_persons.ts';
 import { erasureConfig } from '#infra/config/stage_config.ts';
 import { createEgress, EGRESS_DEFAULTS } from '#infra/egress/send.ts';
@@ -69,6 +70,7 @@ runProcess(
         siteKeys: createSiteKeyEraser(redis, secondary),
         rows: createPersonEraser(warehouse, config.parts.clickhouseCluster),
         siteRows: createSiteEraser(warehouse, config.parts.clickhouseCluster),
+        restored: createRestoredPersons(warehouse, identitySecret),
         unseen: createUnseenPersons(warehouse, config.parts.clickhouseCluster),
         persons: createIdentityStore(redis),
       },

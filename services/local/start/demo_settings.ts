@@ -134,6 +134,7 @@ async function ensureDestination(
   if (found === undefined) {
     await client.send('POST', path, null, { name, settings, secrets: newSecrets() });
   } else if (Object.keys(settings).some((field) => found.settings[field] !== settings[field])) {
-    await client.send('PATCH', `${path}/${name}`, found.version, { settings });
+    // Secrets are given anew with another address, as control asks of everybody.
+    await client.send('PATCH', `${path}/${name}`, found.version, { settings, secrets: newSecrets() });
   }
 }

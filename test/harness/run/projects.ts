@@ -86,7 +86,7 @@ const DRAWING = [
 
 /** What asks tables, and gets the same of two shards as of one server. */
 const ON_SHARDS = [
-  'test/integration/clickhouse/erase_{persons,site}.test.ts',
+  'test/integration/clickhouse/{erase_persons,erase_site,backup}.test.ts',
   'test/integration/query/{worlds,actors,paths}*.test.ts',
 ];
 

@@ -122,6 +122,7 @@ function renderConfig(folder: string, logPath: string, shard: LocalShard | null)
 <background_pool_size>8</background_pool_size>
 <background_schedule_pool_size>16</background_schedule_pool_size>
 <listen_host>127.0.0.1</listen_host>
+<backups><allowed_path>${folder}/backups/</allowed_path></backups>
 <user_directories><users_xml><path>${folder}/users.xml</path></users_xml></user_directories>
 <http_handlers>
 <rule><url>/${DATABASE}</url><handler><type>dynamic_query_handler</type><query_param_name>query</query_param_name></handler></rule>

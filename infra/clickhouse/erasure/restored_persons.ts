@@ -1,0 +1,68 @@
+// Finds in rows of before an erasure who it was about: by the keyed hashes that are kept of it.
+
+import { ClickHouseError } from '@clickhouse/client';
+import { identifierOfRow, type PersonSubject, together } from '#pipelines/erasure/subject.ts';
+import { erasedIdentifier, erasedPerson } from '#pipelines/erasure/suppression.ts';
+import { JOINING } from '#pipelines/identity/identity.ts';
+import type { Erasure } from '#schemas/records.ts';
+import { readError, SIGNS_OF_LIFE, type Warehouse } from '../client.ts';
+
+type Hashed = Pick<Erasure, 'erasure_id' | 'persons' | 'identifiers'>;
+
+/** Who rows are of, once each; and who is linked of whom there are no rows. */
+const PERSONS = `SELECT DISTINCT arrived_person_id AS value FROM event_rows WHERE site_id = {site:String}
+  UNION DISTINCT SELECT arrayJoin([person_id, target]) AS value FROM person_links WHERE site_id = {site:String}`;
+const COLUMN_OF = { email: 'email_sha256', phone: 'phone_hmac', external_id: 'external_id_sha256' } as const;
+const NOBODY: PersonSubject = { persons: [], identifiers: [] };
+
+/** All persons of a site are looked at, one after the other. The function that is answered throws WarehouseError. */
+export function createRestoredPersons(warehouse: Pick<Warehouse, 'query'>, secret: Buffer) {
+  return async (siteId: string, erasures: readonly Hashed[]): Promise<Map<string, PersonSubject>> => {
+    const found = new Map<string, PersonSubject>();
+    const add = (ids: readonly string[], subject: PersonSubject): void => {
+      for (const id of ids) found.set(id, together(found.get(id) ?? NOBODY, subject));
+    };
+    const [byPerson, byIdentifier] = [idsBy(erasures, 'persons'), idsBy(erasures, 'identifiers')];
+    await eachValue(warehouse, siteId, PERSONS, (value) => {
+      add(byPerson.get(erasedPerson(secret, siteId, value)) ?? [], { persons: [value], identifiers: [] });
+    });
+    for (const kind of JOINING) {
+      const query = `SELECT DISTINCT ${COLUMN_OF[kind]} AS value FROM event_rows WHERE site_id = {site:String}`;
+      await eachValue(warehouse, siteId, query, (value) => {
+        const identifier = identifierOfRow(secret, siteId, kind, value);
+        if (identifier === null) return;
+        const ids = byIdentifier.get(erasedIdentifier(secret, siteId, identifier.node)) ?? [];
+        add(ids, { persons: [], identifiers: [identifier] });
+      });
+    }
+    return found;
+  };
+}
+
+/** By hash, the erasures that have it. */
+function idsBy(erasures: readonly Hashed[], field: 'persons' | 'identifiers'): Map<string, string[]> {
+  const ids = new Map<string, string[]>();
+  for (const erasure of erasures) {
+    for (const hash of erasure[field]) ids.set(hash, [...(ids.get(hash) ?? []), erasure.erasure_id]);
+  }
+  return ids;
+}
+
+async function eachValue(
+  warehouse: Pick<Warehouse, 'query'>,
+  site: string,
+  query: string,
+  onValue: (value: string) => void,
+): Promise<void> {
+  try {
+    const answer = await warehouse.query({
+      ...{ query, query_params: { site }, format: 'JSONEachRow' },
+      clickhouse_settings: SIGNS_OF_LIFE,
+    });
+    for await (const rows of answer.stream<{ value: string }>()) {
+      for (const row of rows) onValue(row.json().value);
+    }
+  } catch (error) {
+    throw error instanceof ClickHouseError || error instanceof Error ? readError(error) : error;
+  }
+}

@@ -1,0 +1,140 @@
+// Takes a backup: of what only Kafka holds and keeps for long, and of ClickHouse by its own statement.
+
+import { readFileSync } from 'node:fs';
+import { backUpWarehouse } from '#infra/clickhouse/backup.ts';
+import type { KafkaSession } from '#infra/kafka/client.ts';
+import { committedOffset, topicOffsets, topicOffsetsAt } from '#infra/kafka/offsets.ts';
+import { readTopic } from '#infra/kafka/read_topic.ts';
+import { EVENT_RECORD_DAYS, TOPICS } from '#infra/kafka/topics.ts';
+import { createSchemaTexts } from '#infra/registry/schema_registry.ts';
+import { readWire } from '#schemas/wire.ts';
+import { checkFiles, makeFolder, openTopicFile, type StoredTopic, writeManifest } from './archive.ts';
+import { type BackupParts, keyMarks, withKafka } from './backup_parts.ts';
+
+/**
+ * What cannot be made again: settings and their audit, who is whom, what was used, what was erased, and what alerts and replays have
+ * said. Events, outcomes and dead letters are not: Kafka has them for days, on several brokers, and ClickHouse has the rows. Those whose
+ * erasure is noted come last, so that none is missing of whom a table before has nothing any more.
+ */
+const BACKED_UP = [
+  TOPICS.settings,
+  TOPICS.audit,
+  TOPICS.dataReads,
+  TOPICS.links,
+  TOPICS.usage,
+  TOPICS.alerts,
+  TOPICS.replays,
+  TOPICS.erasures,
+] as const;
+
+interface BackupRequest {
+  folder: string;
+  /** Where ClickHouse is to write to, in its words; null: it is not backed up. */
+  place: string | null;
+  say(line: string): void;
+  nowMs(): number;
+}
+
+interface BackupTaken {
+  topics: Record<string, number>;
+  places: string[];
+}
+
+/** Writes a backup to a folder, which has none. @throws BackupError, WarehouseBackupError */
+export async function takeBackup(
+  parts: BackupParts,
+  { folder, place, say, nowMs }: BackupRequest,
+): Promise<BackupTaken> {
+  const takenAtMs = nowMs();
+  await makeFolder(folder);
+  return withKafka(parts, async (session) => {
+    // ClickHouse first: what is erased meanwhile is then noted in what follows, and can be erased again where it is brought back.
+    const clickhouse = place === null ? null : await backUpRows(parts, session, place, takenAtMs, say);
+    const topics: Record<string, StoredTopic> = {};
+    for (const topic of BACKED_UP) {
+      topics[topic] = await backUpTopic(parts, session, folder, topic);
+      say(`${topic}: ${topics[topic].records} records`);
+    }
+    await checkFiles(folder, { topics });
+    await writeManifest(folder, { version: VERSION, taken_at: takenAtMs, topics, clickhouse, keys: keyMarks(parts) });
+    const counts = Object.entries(topics).map(([topic, { records }]) => [topic, records] as const);
+    return { topics: Object.fromEntries(counts), places: clickhouse?.places ?? [] };
+  });
+}
+
+const VERSION = String(
+  (JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: unknown }).version,
+);
+
+async function backUpRows(
+  { clickhouseUrl: url, clickhouseCluster: cluster }: BackupParts,
+  session: KafkaSession,
+  place: string,
+  takenAtMs: number,
+  say: (line: string) => void,
+) {
+  const since = await storedSince(session, takenAtMs);
+  const onProgress = (bytes: number): void => say(`ClickHouse: ${Math.round(bytes / MIB)} MiB`);
+  const reports = await backUpWarehouse({ url, cluster, place, onProgress });
+  const bytes = reports.reduce((sum, one) => sum + one.bytes, 0);
+  return { places: reports.map((one) => one.place), bytes, since };
+}
+
+const MIB = 1024 ** 2;
+const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
+
+/** Topics whose rows are in ClickHouse alone once their records are gone. */
+const STORED_TOPICS = [
+  ...[TOPICS.identified, TOPICS.redeliverWarehouse, TOPICS.links, TOPICS.usage, TOPICS.outcomes],
+  ...[TOPICS.inventory, TOPICS.duplicates],
+];
+
+/**
+ * A moment before which everything was in ClickHouse, as the warehouse had committed it: a minute ago, or longer, by doubling, where it
+ * lags.
+ */
+async function storedSince({ admin, groupOf }: KafkaSession, nowMs: number): Promise<number> {
+  const committed = new Map<string, ReadonlyMap<number, number>>();
+  for (const topic of STORED_TOPICS) {
+    const offsets = await topicOffsets(admin, topic);
+    const found = offsets.map(async ({ partition, low }) => {
+      const at = await committedOffset(admin, groupOf('warehouse'), { topic, partition });
+      return [partition, at ?? Number(low)] as const;
+    });
+    committed.set(topic, new Map(await Promise.all(found)));
+  }
+  for (let agoMs = MINUTE_MS; agoMs < EVENT_RECORD_DAYS * DAY_MS; agoMs *= 2) {
+    const sinceMs = nowMs - agoMs;
+    if (await isStored(sinceMs)) return sinceMs;
+  }
+  return nowMs - EVENT_RECORD_DAYS * DAY_MS;
+
+  async function isStored(sinceMs: number): Promise<boolean> {
+    for (const [topic, offsets] of committed) {
+      const later = await topicOffsetsAt(admin, topic, sinceMs);
+      const isBehind = ({ partition, offset }: { partition: number; offset: string }): boolean =>
+        Number(offset) > (offsets.get(partition) ?? 0);
+      if (later.some(isBehind)) return false;
+    }
+    return true;
+  }
+}
+
+async function backUpTopic(
+  { registryUrl, kafka }: BackupParts,
+  session: KafkaSession,
+  folder: string,
+  topic: string,
+): Promise<StoredTopic> {
+  const texts = createSchemaTexts(registryUrl, kafka.topicPrefix ?? '');
+  const schemas: Record<string, string> = {};
+  const file = openTopicFile(folder, topic);
+  await readTopic(session, topic, async ({ key, value }, partition) => {
+    const wire = readWire(value);
+    if (wire.ok) schemas[wire.schemaId] ??= await texts.of(wire.schemaId);
+    await file.add({ partition, key: key?.toString('utf8') ?? null, value });
+  });
+  const offsets = await topicOffsets(session.admin, topic);
+  return { partitions: offsets.length, schemas, ...(await file.end()) };
+}

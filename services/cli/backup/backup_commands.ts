@@ -1,0 +1,123 @@
+// Commands that take a backup, look at one, and bring it back.
+
+import { renderTime } from '#services/stage/terminal.ts';
+import { type Commands, type Outcome, option, UsageError } from '../command.ts';
+import { readMoment } from '../read.ts';
+import { BackupError, checkFiles, readManifest } from './archive.ts';
+
+const subject = 'Folder of the backup';
+const PLACE = "as ClickHouse says it: S3('https://...', ...), Disk('backups', 'monday'), File('monday')";
+
+export const backupCommands: Commands = {
+  'backup create <FOLDER>': {
+    summary: 'Write settings, persons, usage and erasures to a folder, and have ClickHouse back up its rows',
+    subject: 'Folder that holds no backup yet',
+    options: [option('clickhouse <PLACE>', `Where ClickHouse writes to, ${PLACE}; left out: it is not backed up`)],
+    examples: [
+      'backup create /backups/monday',
+      `backup create /backups/monday --clickhouse "S3(backups, 'monday/{shard}')"`,
+    ],
+    async run(args, { partsEnvironment, readLocal, watch }) {
+      const request = { folder: args.subject, place: args.text('clickhouse') ?? null, say: watch.say, nowMs: Date.now };
+      const taken = await withTools(({ readBackupParts, takeBackup }) =>
+        takeBackup(readBackupParts(partsEnvironment, readLocal), request),
+      );
+      const lines = [
+        `Backup written to ${args.subject}.`,
+        ...taken.places.map((place) => `ClickHouse wrote ${place}.`),
+        'Keep IDENTITY_SECRET, IDENTITY_KEY and SECRETS_KEYS elsewhere: without them it is worth little.',
+      ];
+      return { text: lines.join('\n'), json: taken };
+    },
+  },
+  'backup check <FOLDER>': {
+    summary: 'Look whether a backup is whole, and say what it holds',
+    subject,
+    async run({ subject: folder }): Promise<Outcome> {
+      const manifest = await withTools(async () => {
+        const read = await readManifest(folder);
+        await checkFiles(folder, read);
+        return read;
+      });
+      const { taken_at, version, topics, clickhouse } = manifest;
+      const lines = [
+        `Taken ${renderTime(taken_at)} by version ${version}; every file is as it was written.`,
+        ...Object.entries(topics).map(([topic, { records }]) => `${topic}: ${records} records`),
+        clickhouse === null ? 'ClickHouse was not backed up with it.' : `ClickHouse: ${clickhouse.places.join(', ')}`,
+      ];
+      return { text: lines.join('\n'), json: { ...manifest, topics: recordsOf(topics) } };
+    },
+  },
+  'backup restore <FOLDER>': {
+    summary: 'Bring a backup back into a Kafka and a ClickHouse that are empty, while no process runs',
+    subject,
+    options: [
+      option('topics', 'Write the records of the folder to Kafka'),
+      option('clickhouse <PLACE>', `Have ClickHouse restore its rows from there, ${PLACE}`),
+      option('force', 'Restore rows also where those of erased persons cannot be told any more'),
+    ],
+    examples: [
+      'backup restore /backups/monday --topics',
+      `backup restore /backups/monday --clickhouse "Disk('backups', 'monday')"`,
+    ],
+    async run(args, { partsEnvironment, readLocal, watch }) {
+      const [place, isOfTopics] = [args.text('clickhouse') ?? null, args.flag('topics')];
+      if (place === null && !isOfTopics) {
+        throw new UsageError('nothing_to_restore', 'say --topics, --clickhouse PLACE, or both');
+      }
+      const request = { folder: args.subject, place, isOfTopics, isForced: args.flag('force') };
+      const restored = await withTools(({ readBackupParts, restoreBackup }) =>
+        restoreBackup(readBackupParts(partsEnvironment, readLocal), { ...request, say: watch.say, nowMs: Date.now }),
+      );
+      const { taken_at, fill_since, erased_anew } = restored;
+      const lines = [
+        `Restored as of ${renderTime(taken_at)}.`,
+        'Now provision, and start the processes.',
+        ...(fill_since === null
+          ? []
+          : [`What arrived later and is in Kafka still: run refill ${new Date(fill_since).toISOString()}`]),
+        ...(erased_anew === 0 ? [] : [saidOf(erased_anew)]),
+      ];
+      return { text: lines.join('\n'), json: restored };
+    },
+  },
+  'erasure repeat <MOMENT>': {
+    summary: 'Have what was erased since a moment erased once more, where rows of before were restored by other tools',
+    subject: 'When the backup of the rows was begun: a time with its offset, or how long ago',
+    examples: ['erasure repeat 2027-01-31T08:00Z', 'erasure repeat 3d'],
+    async run({ subject: moment }, { partsEnvironment, readLocal, nowMs }) {
+      const sinceMs = readMoment(moment, 'MOMENT', nowMs);
+      const count = await withTools(({ readBackupParts, withKafka, eraseAnew }) => {
+        const parts = readBackupParts(partsEnvironment, readLocal);
+        return withKafka(parts, (session) => eraseAnew(parts, session, sinceMs, nowMs));
+      });
+      return { text: saidOf(count), json: { erased_anew: count } };
+    },
+  },
+};
+
+const saidOf = (erasures: number): string =>
+  `${erasures} ${erasures === 1 ? 'erasure is' : 'erasures are'} carried out once more as soon as erasure runs.`;
+
+const recordsOf = (topics: Record<string, { records: number }>): Record<string, number> =>
+  Object.fromEntries(Object.entries(topics).map(([topic, { records }]) => [topic, records]));
+
+type Tools = Awaited<ReturnType<typeof load>>;
+
+/** Loaded where they are asked for: the clients of all parts take longer to load than most commands to run. */
+async function load() {
+  const [{ readBackupParts, withKafka }, { takeBackup }, { eraseAnew, RestoreError, restoreBackup }] =
+    await Promise.all([import('./backup_parts.ts'), import('./back_up.ts'), import('./restore.ts')]);
+  return { readBackupParts, withKafka, takeBackup, eraseAnew, RestoreError, restoreBackup };
+}
+
+/** Works with what takes and brings back backups; what forbids it is said as of a command that cannot be done. */
+async function withTools<T>(work: (tools: Tools) => Promise<T>): Promise<T> {
+  const tools = await load();
+  try {
+    return await work(tools);
+  } catch (error) {
+    const isRefusal = error instanceof BackupError || error instanceof tools.RestoreError;
+    throw isRefusal ? new UsageError(error.code, error.message) : error;
+  }
+}
