@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { run, SIGNS_OF_LIFE, select, type Warehouse, WarehouseError } from './client.ts';
 import { type Cluster, everywhere, ofAllServers, onCluster } from './cluster.ts';
+import { awaitMigrationsKnown, definitionsOf, hasServerWithout, runInRounds } from './new_servers.ts';
 import type { Asked } from './servers.ts';
 import { readClickhouseLogin } from './servers.ts';
 
@@ -48,15 +49,17 @@ export async function migrate(
   const variant = (statements: readonly string[]): readonly string[] =>
     cluster === null ? statements : onCluster(statements, cluster, database);
   if (cluster?.isReplicated === false) await namesAll(warehouse, cluster);
-  const isNewServer = cluster?.isReplicated === true && (await hasServerWithout(warehouse, cluster));
+  if (cluster?.isReplicated === true && (await hasServerWithout(warehouse, cluster))) {
+    const on = ` ON CLUSTER '${cluster.name}'`;
+    const dictionaries = onCluster(dictionaryStatements(url), cluster, database);
+    await runInRounds(warehouse, [...(await definitionsOf(warehouse, on)), ...dictionaries], DDL_SETTINGS);
+    await awaitMigrationsKnown(warehouse, cluster);
+  }
   const migrations = readMigrations(folder);
   const report: MigrationReport = { applied: [], mismatches: [] };
   await everywhere(warehouse, cluster, async ({ server }) => {
-    const { applied, mismatches } = await migrateOne(
-      { server, variant },
-      migrations,
-      (text) => statementsOf(text, url),
-      isNewServer,
+    const { applied, mismatches } = await migrateOne({ server, variant }, migrations, (text) =>
+      statementsOf(text, url),
     );
     report.applied = [...new Set([...report.applied, ...applied])].sort();
     report.mismatches = mismatches.length > 0 ? mismatches : report.mismatches;
@@ -68,10 +71,8 @@ async function migrateOne(
   { server, variant }: Told,
   migrations: readonly Migration[],
   statements: (text: string) => string[],
-  again: boolean,
 ): Promise<MigrationReport> {
   for (const query of variant([OWN_TABLE])) await runOn(server, query);
-  if (again) await runOn(server, 'TRUNCATE TABLE schema_migrations');
   const done = await doneOn(server);
   const missing = migrations.filter(({ name }) => !done.has(name));
   for (const migration of missing) await apply(server, migration, variant(statements(migration.text)));
@@ -91,17 +92,6 @@ async function namesAll(warehouse: Warehouse, { name }: Cluster): Promise<void> 
   if (row?.servers === named) return;
   const message = `CLICKHOUSE_URL names ${named} servers and the cluster has ${row?.servers}: all must be named`;
   throw new WarehouseError('warehouse_mismatch', message);
-}
-
-/** Whether a server of a cluster was added that knows of no migration: all are applied again, which changes nothing elsewhere. */
-async function hasServerWithout(warehouse: Warehouse, cluster: Cluster): Promise<boolean> {
-  const having = `SELECT toUInt32(uniqExact(hostName(), tcpPort())) AS found FROM ${ofAllServers('system.tables', cluster)}
-    WHERE database = currentDatabase() AND name = 'schema_migrations'`;
-  const all = `SELECT toUInt32(uniqExact(hostName(), tcpPort())) AS found FROM ${ofAllServers('system.one', cluster)}`;
-  const ask = (query: string) => select<{ found: number }>(warehouse, query, {}, { skip_unavailable_shards: 1 });
-  const [have, are] = await Promise.all([having, all].map(ask));
-  const count = have?.[0]?.found ?? 0;
-  return count > 0 && count < (are?.[0]?.found ?? 0);
 }
 
 /** Migrations that are missing in a database, and those that differ from what was applied. @throws WarehouseError */
@@ -206,6 +196,19 @@ export async function readsAs(
   return (row?.found ?? 0) > 0;
 }
 
+const nameOfDictionary = (statement: string): string | undefined =>
+  /^CREATE DICTIONARY IF NOT EXISTS (\w+)/.exec(statement)?.[1];
+
+/** The last statement that makes each dictionary, with the comment by which it is told whose login it reads by. */
+function dictionaryStatements(url: string): string[] {
+  const statements = new Map<string, string>();
+  for (const statement of readMigrations(FOLDER).flatMap(({ text }) => statementsOf(text, url))) {
+    const name = nameOfDictionary(statement);
+    if (name !== undefined) statements.set(name, `${statement}\nCOMMENT '${sourceOf(url)}'`);
+  }
+  return [...statements.values()];
+}
+
 /**
  * A dictionary reads with the user and the password that were written into it, so those that were made with others are made
  * anew: after a rotation every query of `events` fails else. Resolves to the names of these. @throws WarehouseError
@@ -217,12 +220,7 @@ export async function renewDictionaries(
 ): Promise<string[]> {
   const { database } = readClickhouseLogin(url);
   const comment = sourceOf(url);
-  // The last statement that makes each, as it is applied.
-  const statements = new Map<string, string>();
-  for (const statement of readMigrations(FOLDER).flatMap(({ text }) => statementsOf(text, url))) {
-    const name = /^CREATE DICTIONARY IF NOT EXISTS (\w+)/.exec(statement)?.[1];
-    if (name !== undefined) statements.set(name, statement);
-  }
+  const statements = dictionaryStatements(url);
   const renewed = new Set<string>();
   const tables = ofAllServers('system.tables', cluster?.isReplicated ? cluster : null);
   await everywhere(warehouse, cluster, async ({ server }) => {
@@ -232,10 +230,10 @@ export async function renewDictionaries(
        WHERE database = currentDatabase() AND engine = 'Dictionary' GROUP BY name`,
     );
     const known = new Map(dictionaries.map(({ name, comments }) => [name, comments.join()]));
-    for (const [name, statement] of statements) {
+    for (const statement of statements) {
+      const name = nameOfDictionary(statement) ?? '';
       if (known.get(name) === comment) continue;
-      const made = statement.replace('CREATE DICTIONARY IF NOT EXISTS', 'CREATE OR REPLACE DICTIONARY');
-      const query = `${made}\nCOMMENT '${comment}'`;
+      const query = statement.replace('CREATE DICTIONARY IF NOT EXISTS', 'CREATE OR REPLACE DICTIONARY');
       for (const one of cluster === null ? [query] : onCluster([query], cluster, database)) {
         // What refers to a dictionary does so by its name, and finds the new one under it.
         await run(server, one, {}, { check_table_dependencies: 0 });

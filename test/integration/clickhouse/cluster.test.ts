@@ -125,23 +125,33 @@ function mute(answer: (query: string) => object[] = () => []) {
   return { commands, warehouse: fake as unknown as Warehouse };
 }
 
-test('what was applied is noted on every server, and one that is new gets all of it', async () => {
+test('what was applied is noted on every server, and one that is new gets what the others have now', async () => {
   const servers = (having: number) =>
     mute((query) => {
       if (query.includes('system.one')) return [{ found: 3 }];
+      if (query.includes('create_table_query'))
+        return [{ name: 'things', query: 'CREATE TABLE svc.things (a Int8) ENGINE = Log' }];
       if (query.includes("name = 'schema_migrations'")) return [{ found: having }];
       return query.startsWith('SELECT name, checksum') ? [{ name: '0001_baseline.sql', checksum: '' }] : [];
     });
-  const noted = async (having: number): Promise<string[]> => {
+  const toldBefore = async (having: number): Promise<string[]> => {
     const { commands, warehouse } = servers(having);
     await migrate(warehouse, 'http://127.0.0.1/svc', MAIN);
-    expect(commands[0]).toMatch(
+    const own = commands.findIndex((query) => query.includes('EXISTS schema_migrations'));
+    expect(commands[own]).toMatch(
       /^CREATE TABLE IF NOT EXISTS schema_migrations ON CLUSTER 'main' .*\nENGINE = ReplicatedMergeTree\('\/clickhouse\/tables\/all\/svc\/schema_migrations', '\{shard\}-\{replica\}'\)/,
     );
-    return commands.filter((query) => query.startsWith('TRUNCATE'));
+    // No migration that was applied is applied again.
+    expect(commands.join()).not.toContain('TABLE IF NOT EXISTS person_links_local');
+    return commands.slice(0, own).map((query) => query.split('\n')[0] ?? '');
   };
-  expect([await noted(0), await noted(3)]).toEqual([[], []]);
-  expect(await noted(2)).toEqual(['TRUNCATE TABLE schema_migrations']);
+  expect([await toldBefore(0), await toldBefore(3)]).toEqual([[], []]);
+  expect(await toldBefore(2)).toEqual([
+    "CREATE TABLE IF NOT EXISTS svc.things ON CLUSTER 'main' (a Int8) ENGINE = Log",
+    "CREATE DICTIONARY IF NOT EXISTS merged_persons_base ON CLUSTER 'main'",
+    "CREATE DICTIONARY IF NOT EXISTS merged_persons_recent ON CLUSTER 'main'",
+    "SYSTEM SYNC REPLICA ON CLUSTER 'main' schema_migrations",
+  ]);
 });
 
 test('migrations, ages and the rewriting of persons go to the whole cluster', async () => {

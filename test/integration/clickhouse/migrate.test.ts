@@ -1,10 +1,12 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
-import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
+import { migrate, renewDictionaries, statementsOf } from '#infra/clickhouse/migrate.ts';
+import { definitionsOf, runInRounds } from '#infra/clickhouse/new_servers.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { rowsOf, useClickhouse } from './warehouse_world.ts';
@@ -173,4 +175,37 @@ test('a migration that changed and one that is unknown are told and not applied'
     { name: '0001_things.sql', reason: 'changed' },
     { name: '9999.sql', reason: 'unknown' },
   ]);
+});
+
+test('what a database has now makes another one the same, whatever the order, and is SQL for a whole cluster', {
+  timeout: 60_000,
+}, async () => {
+  const [from, to] = [await create(), await create()];
+  await migrate(from.warehouse, from.url, null);
+  await renewDictionaries(from.warehouse, from.url);
+  const [one, other] = [from, to].map(({ url }) => new URL(url).pathname.slice(1)) as [string, string];
+  const statements = await definitionsOf(from.warehouse, '');
+  const copied = statements.map((statement) => statement.replaceAll(`${one}.`, `${other}.`));
+  // Dictionaries come from the migrations, as there.
+  const dictionaries = `SELECT replaceAll(create_table_query, '${one}', '${other}') AS query FROM system.tables
+    WHERE database = '${one}' AND engine = 'Dictionary' SETTINGS format_display_secrets_in_show_and_select = 1`;
+  const made = await rowsOf<{ query: string }>(from, dictionaries);
+  const all = [
+    ...copied,
+    ...made.map(({ query }) => query.replace('CREATE DICTIONARY', 'CREATE DICTIONARY IF NOT EXISTS')),
+  ];
+  await runInRounds(to.warehouse, all.toReversed(), {});
+  // Where everything is there, nothing is done.
+  await runInRounds(to.warehouse, copied, {});
+  const tables = `SELECT name, engine, replaceAll(create_table_query, currentDatabase(), 'db') AS query FROM system.tables
+    WHERE database = currentDatabase() ORDER BY name`;
+  expect(await rowsOf(to, tables)).toEqual(await rowsOf(from, tables));
+  await expect(runInRounds(to.warehouse, ['CREATE VIEW v AS SELECT * FROM nothing', 'SELECT 1'], {})).rejects.toThrow(
+    /nothing/,
+  );
+  for (const statement of await definitionsOf(from.warehouse, ` ON CLUSTER 'main'`)) {
+    expect(statement).toMatch(/^CREATE (TABLE|VIEW|MATERIALIZED VIEW) IF NOT EXISTS \S+ ON CLUSTER 'main' /);
+    const { stream } = await from.warehouse.exec({ query: `EXPLAIN AST ${statement}` });
+    expect(await text(stream), statement).toMatch(/^CreateQuery/);
+  }
 });
