@@ -68,15 +68,19 @@ export interface LeaderElection {
   stop(): Promise<void>;
 }
 
+type LeaderSession = Pick<KafkaSession, 'kafka' | 'groupOf'> & {
+  config: Pick<KafkaSession['config'], 'sessionTimeoutMs'>;
+};
+
 /**
- * Joins those that may lead, as members of a group. It gives the one partition of a topic to one of them, and that one leads.
- * What an earlier leader has under way must be fenced when it is taken up, so that it need not know it lost.
+ * Joins those that may lead, as members of a group. It gives the one partition of a topic to one of them, and that one leads, as long as
+ * its session lasts. What an earlier leader has under way must be fenced when it is taken up, so that it need not know it lost.
  *
  * @param group Behind the installation's prefix.
  * @param topic Of one partition. Its records are not read here.
  */
 export async function joinLeaderElection(
-  { session, logger, fatal }: Pick<Runtime, 'logger' | 'fatal'> & { session: KafkaSession },
+  { session, logger, fatal }: Pick<Runtime, 'logger' | 'fatal'> & { session: LeaderSession },
   group: string,
   topic: string,
 ): Promise<LeaderElection> {
@@ -90,7 +94,10 @@ export async function joinLeaderElection(
     logger,
     onFatal: fatal,
   });
-  return { isLeader: () => consumption.assigned().length > 0, stop: () => consumption.stop() };
+  return {
+    isLeader: () => consumption.isMember() && consumption.assigned().length > 0,
+    stop: () => consumption.stop(),
+  };
 }
 
 interface LeaderWork {

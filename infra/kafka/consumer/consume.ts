@@ -72,6 +72,7 @@ export async function consume(options: ConsumeOptions): Promise<Consumption> {
     commit: (at, offset, metadata) => member.commit([{ ...at, offset, metadata }]),
     commitAll: (offsets) => member.commit(offsets),
     assigned: () => member.assignment,
+    isMember: () => !member.isSessionOver(),
     progress: () => member.progress(),
     wake: () => member.wake(),
     stop,
@@ -185,6 +186,11 @@ class GroupMember {
   wake(): void {
     for (const slot of this.slots.values()) stopRest(slot);
     this.steer();
+  }
+
+  /** The coordinator may have given the partitions to others by then. */
+  isSessionOver(): boolean {
+    return monotonicMs() - this.heardMs > this.options.sessionTimeoutMs;
   }
 
   private onJoined({ memberAssignment }: ConsumerGroupJoinEvent['payload']): void {
@@ -327,11 +333,9 @@ class GroupMember {
     const { topic, partition } = slot;
     const { records, lastOffset, endOffset, lag } = fetched;
     const owned = (): boolean => this.isOwned(fetched);
-    // The coordinator may have given the partitions to others when the session is over.
-    const isSessionOver = (): boolean => monotonicMs() - this.heardMs > this.options.sessionTimeoutMs;
     const stopping = (): boolean => {
       slot.steps++;
-      return this.halted || !owned() || isSessionOver();
+      return this.halted || !owned() || this.isSessionOver();
     };
     return { topic, partition, records, lastOffset, endOffset, lag, owned, stopping };
   }

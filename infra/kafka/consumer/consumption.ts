@@ -25,6 +25,8 @@ export interface Consumption {
    */
   commitAll(offsets: readonly OffsetCommit[]): Promise<void>;
   assigned(): TopicPartition[];
+  /** Whether the coordinator has heard of this member within its session: else its partitions may be others' by now. */
+  isMember(): boolean;
   /** How far it is with each partition that it has; nothing while they are given away. */
   progress(): PartitionProgress[];
   /** Ends the rests of partitions that wait for a time: the records they left are read again now. */
