@@ -22,10 +22,6 @@ case "$name" in
     set -- services/delivery/main.ts
     ;;
   provision) set -- services/provision/main.ts ;;
-  refill)
-    shift
-    set -- services/warehouse/refill.ts "$@"
-    ;;
   svc)
     shift
     set -- services/cli/main.ts "$@"
@@ -34,7 +30,7 @@ case "$name" in
   alive) set -- -e "fetch('http://127.0.0.1:$METRICS_PORT/metrics').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))" ;;
   ready) set -- -e "fetch('http://127.0.0.1:$METRICS_PORT/ready').then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))" ;;
   *)
-    echo "usage: run.sh alerts|control|dedup|edge|erasure|identity|quota|replay|warehouse|delivery-DESTINATION|provision|refill|svc|alive|ready" >&2
+    echo "usage: run.sh alerts|control|dedup|edge|erasure|identity|quota|replay|warehouse|delivery-DESTINATION|provision|svc|alive|ready" >&2
     exit 2
     ;;
 esac

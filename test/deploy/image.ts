@@ -49,10 +49,6 @@ ${KINDS.map((kind) => `  ${kind}) set -- ${wordsOf(kind).join(' ')} ;;`).join('\
     set -- ${wordsOf('delivery.meta').join(' ')}
     ;;
   provision) set -- services/provision/main.ts ;;
-  refill)
-    shift
-    set -- services/warehouse/refill.ts "$@"
-    ;;
   svc)
     shift
     set -- services/cli/main.ts "$@"
@@ -61,7 +57,7 @@ ${KINDS.map((kind) => `  ${kind}) set -- ${wordsOf(kind).join(' ')} ;;`).join('\
   alive) ${asks('/metrics')} ;;
   ready) ${asks('/ready')} ;;
   *)
-    echo "usage: run.sh ${[...KINDS, 'delivery-DESTINATION', 'provision', 'refill', 'svc', 'alive', 'ready'].join('|')}" >&2
+    echo "usage: run.sh ${[...KINDS, 'delivery-DESTINATION', 'provision', 'svc', 'alive', 'ready'].join('|')}" >&2
     exit 2
     ;;
 esac

@@ -3,10 +3,11 @@
 import { readFileSync } from 'node:fs';
 import { backUpWarehouse } from '#infra/clickhouse/backup.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
-import { committedOffset, topicOffsets, topicOffsetsAt } from '#infra/kafka/offsets.ts';
-import { readTopic } from '#infra/kafka/read_topic.ts';
-import { EVENT_RECORD_DAYS, TOPICS } from '#infra/kafka/topics.ts';
+import { committedOffset, topicOffsets } from '#infra/kafka/offsets.ts';
+import { readRanges, readTopic } from '#infra/kafka/read_topic.ts';
+import { TOPICS } from '#infra/kafka/topics.ts';
 import { createSchemaTexts } from '#infra/registry/schema_registry.ts';
+import type { OffsetRange } from '#pipelines/warehouse/block.ts';
 import { readWire } from '#schemas/wire.ts';
 import { checkFiles, makeFolder, openTopicFile, type StoredTopic, writeManifest } from './archive.ts';
 import { type BackupParts, keyMarks, withKafka } from './backup_parts.ts';
@@ -81,8 +82,8 @@ async function backUpRows(
 }
 
 const MIB = 1024 ** 2;
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
+/** Of this host and the brokers, which stamp records. */
+const CLOCKS_DIFFER_MS = 60_000;
 
 /** Topics whose rows are in ClickHouse alone once their records are gone. */
 const STORED_TOPICS = [
@@ -90,35 +91,26 @@ const STORED_TOPICS = [
   ...[TOPICS.inventory, TOPICS.duplicates],
 ];
 
-/**
- * A moment before which everything was in ClickHouse, as the warehouse had committed it: a minute ago, or longer, by doubling, where it
- * lags.
- */
-async function storedSince({ admin, groupOf }: KafkaSession, nowMs: number): Promise<number> {
-  const committed = new Map<string, ReadonlyMap<number, number>>();
-  for (const topic of STORED_TOPICS) {
-    const offsets = await topicOffsets(admin, topic);
-    const found = offsets.map(async ({ partition, low }) => {
-      const at = await committedOffset(admin, groupOf('warehouse'), { topic, partition });
-      return [partition, at ?? Number(low)] as const;
-    });
-    committed.set(topic, new Map(await Promise.all(found)));
-  }
-  for (let agoMs = MINUTE_MS; agoMs < EVENT_RECORD_DAYS * DAY_MS; agoMs *= 2) {
-    const sinceMs = nowMs - agoMs;
-    if (await isStored(sinceMs)) return sinceMs;
-  }
-  return nowMs - EVENT_RECORD_DAYS * DAY_MS;
+/** Of a partition, behind what is committed: some are marks of transactions. */
+const OFFSETS_LOOKED_AT = 1_000;
 
-  async function isStored(sinceMs: number): Promise<boolean> {
-    for (const [topic, offsets] of committed) {
-      const later = await topicOffsetsAt(admin, topic, sinceMs);
-      const isBehind = ({ partition, offset }: { partition: number; offset: string }): boolean =>
-        Number(offset) > (offsets.get(partition) ?? 0);
-      if (later.some(isBehind)) return false;
+/** A moment before which everything was in ClickHouse: when the oldest record came that the warehouse has not committed, or now. */
+async function storedSince({ kafka, admin, groupOf }: KafkaSession, nowMs: number): Promise<number> {
+  let sinceMs = nowMs;
+  for (const topic of STORED_TOPICS) {
+    const ranges = new Map<number, OffsetRange>();
+    for (const { partition, low, high } of await topicOffsets(admin, topic)) {
+      const committed = (await committedOffset(admin, groupOf('warehouse'), { topic, partition })) ?? 0;
+      const first = Math.max(Number(low), committed);
+      const last = Math.min(Number(high), first + OFFSETS_LOOKED_AT) - 1;
+      if (first <= last) ranges.set(partition, { first, last });
     }
-    return true;
+    const groupPrefix = groupOf('backup');
+    for (const [record] of (await readRanges({ kafka, admin, topic, groupPrefix, ranges })).values()) {
+      if (record !== undefined) sinceMs = Math.min(sinceMs, record.timestampMs);
+    }
   }
+  return sinceMs - CLOCKS_DIFFER_MS;
 }
 
 async function backUpTopic(

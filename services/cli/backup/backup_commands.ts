@@ -75,10 +75,22 @@ export const backupCommands: Commands = {
         'Now provision, and start the processes.',
         ...(fill_since === null
           ? []
-          : [`What arrived later and is in Kafka still: run refill ${new Date(fill_since).toISOString()}`]),
+          : [`What arrived later and is in Kafka still: run backup refill ${new Date(fill_since).toISOString()}`]),
         ...(erased_anew === 0 ? [] : [saidOf(erased_anew)]),
       ];
       return { text: lines.join('\n'), json: restored };
+    },
+  },
+  'backup refill <MOMENT>': {
+    summary: 'Fill in rows that ClickHouse lacks after a restore, from Kafka, with the variables of the warehouse',
+    subject: 'Since when rows may be missing, as restore says it',
+    examples: ['backup refill 2027-01-31T08:00:00.000Z'],
+    async run({ subject: moment }, { partsEnvironment, readLocal, nowMs }) {
+      const sinceMs = readMoment(moment, 'MOMENT', nowMs);
+      const status = await withTools(({ runRefill }) => runRefill(partsEnvironment, readLocal, sinceMs));
+      const isDone = status === 0;
+      const text = isDone ? 'Everything that Kafka has since then is in ClickHouse.' : 'Not all of it: run it again.';
+      return { text, json: { is_done: isDone }, isPartial: !isDone };
     },
   },
   'erasure repeat <MOMENT>': {
@@ -106,9 +118,9 @@ type Tools = Awaited<ReturnType<typeof load>>;
 
 /** Loaded where they are asked for: the clients of all parts take longer to load than most commands to run. */
 async function load() {
-  const [{ readBackupParts, withKafka }, { takeBackup }, { eraseAnew, RestoreError, restoreBackup }] =
+  const [{ readBackupParts, runRefill, withKafka }, { takeBackup }, { eraseAnew, RestoreError, restoreBackup }] =
     await Promise.all([import('./backup_parts.ts'), import('./back_up.ts'), import('./restore.ts')]);
-  return { readBackupParts, withKafka, takeBackup, eraseAnew, RestoreError, restoreBackup };
+  return { readBackupParts, runRefill, withKafka, takeBackup, eraseAnew, RestoreError, restoreBackup };
 }
 
 /** Works with what takes and brings back backups; what forbids it is said as of a command that cannot be done. */

@@ -1,6 +1,9 @@
 // What a backup is taken of and brought back to: the parts, and the keys without which it is worth little.
 
+import { spawn } from 'node:child_process';
 import { createHmac, hash } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { type StaticDecode, Type } from 'typebox';
 import { type Environment, readSettings } from '#infra/config/environment.ts';
 import { PARTS, SECRETS } from '#infra/config/service_config.ts';
@@ -19,17 +22,31 @@ export type BackupParts = StaticDecode<typeof BACKUP_PARTS>;
 /** Files of the local folder, by the variables that they stand for. */
 const LOCAL_SECRETS = { SECRETS_KEYS: 'secrets.keys', IDENTITY_SECRET: 'identity.secret' };
 
-/**
- * Reads what names the parts, and the keys; those of what runs here are read from its folder. @throws ConfigError
- *
- * @param readLocal A file of the local folder; null where there is none.
- */
-export function readBackupParts(env: Environment, readLocal: (name: string) => string | null): BackupParts {
+/** A file of the local folder; null where there is none. */
+type ReadLocal = (name: string) => string | null;
+
+/** What names the parts, and the keys. @throws ConfigError */
+export const readBackupParts = (env: Environment, readLocal: ReadLocal): BackupParts =>
+  readSettings(BACKUP_PARTS, withLocalKeys(env, readLocal));
+
+/** The environment, with the keys of what runs here where it names none. */
+function withLocalKeys(env: Environment, readLocal: ReadLocal): Environment {
   const local = Object.entries(LOCAL_SECRETS).flatMap(([variable, name]) => {
     const text = env[variable] ? null : readLocal(name);
     return text === null ? [] : [[variable, text.trim()] as const];
   });
-  return readSettings(BACKUP_PARTS, { ...env, ...Object.fromEntries(local) });
+  return { ...env, ...Object.fromEntries(local) };
+}
+
+const REFILL = fileURLToPath(new URL('../../warehouse/refill.ts', import.meta.url));
+
+/** Runs the process that fills rows in, which logs how far it is. Resolves to its exit status; null: it was killed. */
+export async function runRefill(env: Environment, readLocal: ReadLocal, sinceMs: number): Promise<number | null> {
+  const child = spawn(process.execPath, [REFILL, new Date(sinceMs).toISOString()], {
+    ...{ env: withLocalKeys(env, readLocal), stdio: ['ignore', 'inherit', 'inherit'] },
+  });
+  const [status] = (await once(child, 'close')) as [number | null];
+  return status;
 }
 
 const MARK_CHARACTERS = 16;

@@ -55,20 +55,26 @@ export interface StartCounts {
   brokers: number | undefined;
   /** Of the processes of a kind. */
   of(kind: string): number;
+  /** Whether nothing is started but Kafka, the registry, Redis and ClickHouse, as to restore a backup. */
+  partsAlone: boolean;
 }
 
 /** Reads the words of the command line. @throws ConfigError with every fault. */
 export function startCounts(words: readonly string[]): StartCounts {
   const names = ['brokers', ...Object.keys(COUNTED)];
-  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' as const }]));
+  const options = {
+    ...Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
+    parts: { type: 'boolean' as const },
+  };
   let values: Record<string, string | boolean | undefined>;
   try {
     ({ values } = parseArgs({ args: [...words], options }));
   } catch {
-    const known = names.map((name) => `--${name} N`).join(', ');
+    const known = [...names.map((name) => `--${name} N`), '--parts'].join(', ');
     throw new ConfigError([`npm start takes no words but ${known}`]);
   }
-  const counts = new Map(Object.entries(values).map(([name, value]) => [name, Number(value)]));
+  const { parts: partsAlone = false, ...given } = values;
+  const counts = new Map(Object.entries(given).map(([name, value]) => [name, Number(value)]));
   const faults = [...counts].flatMap(([name, count]) => {
     const allowed = name === 'brokers' ? BROKERS : Array.from({ length: COUNT_MAX }, (_, index) => index + 1);
     if (allowed.includes(count)) return [];
@@ -76,7 +82,10 @@ export function startCounts(words: readonly string[]): StartCounts {
   });
   if (faults.length > 0) throw new ConfigError(faults);
   const ofKind = new Map(Object.entries(COUNTED).map(([name, kind]) => [kind as string, counts.get(name)]));
-  return { brokers: counts.get('brokers'), of: (kind) => ofKind.get(kind) ?? 1 };
+  return {
+    ...{ brokers: counts.get('brokers'), of: (kind) => ofKind.get(kind) ?? 1 },
+    partsAlone: partsAlone === true,
+  };
 }
 
 /** The ignored folder that holds everything local, unless LOCAL_DIR names another. */

@@ -46,6 +46,8 @@ import {
 } from './processes.ts';
 import { applyLogins, watchRotations } from './rotation.ts';
 import {
+  type PartsFile,
+  partsFile,
   type ReadyFile,
   readyFile,
   readyPath,
@@ -128,7 +130,7 @@ async function start(): Promise<void> {
   warnOfSettings(say);
   removeReadyFile(dataDir);
   ensureReaper();
-  let ready: (() => ReadyFile) | null = null;
+  let ready: (() => ReadyFile | PartsFile) | null = null;
   const writeReady = (): void => {
     const file = stopping ? undefined : ready?.();
     if (file !== undefined) despite('ready.json was not written', () => writeReadyFile(dataDir, file));
@@ -149,6 +151,12 @@ async function start(): Promise<void> {
     restartDeadParts: true,
   });
   running.parts = parts;
+  if (counts.partsAlone) {
+    keepLogsShort();
+    ready = () => partsFile(parts);
+    writeReady();
+    return say(`READY\nonly Kafka, the registry, Redis and ClickHouse: no process takes or moves events`);
+  }
   const env = await serviceEnvironment(dataDir, parts.addresses, counts);
   const logger = createLogger('start', 'warn');
   const config = partsConfig(env);
@@ -214,12 +222,13 @@ async function start(): Promise<void> {
     follow(config, identityKeyOf(env), logger).then((followed) => startAsNeeded(followed, env, run)),
   ]);
   const [demo] = await watchStart(started, { states: () => supervisor.states(), logDir, say });
-  ready = () =>
+  const whole = (): ReadyFile =>
     readyFile(dataDir, { edges: edgePorts.map(urlOf), control, shop }, parts, demo, standins, supervisor.states());
+  ready = whole;
   writeReady();
   const isTerminal = process.stdout.isTTY === true;
-  say(readyScreen(ready(), supervisor.states(), { isTerminal, readyPath: readyPath(dataDir), logDir }));
-  setInterval(() => despite('a log was not rotated', () => rotateLogs(logDir)), LOGS_POLL_MS);
+  say(readyScreen(whole(), supervisor.states(), { isTerminal, readyPath: readyPath(dataDir), logDir }));
+  keepLogsShort();
   watchRotations({
     ...{ dataDir, parts, kafka: config.kafka, say },
     async renewProcesses() {
@@ -228,6 +237,11 @@ async function start(): Promise<void> {
     },
   });
   say(`(started in ${((Date.now() - startedMs) / 1000).toFixed(1)} s)`);
+}
+
+/** From when all runs: before, nothing may keep a process that waits in vain from ending. */
+function keepLogsShort(): void {
+  setInterval(() => despite('a log was not rotated', () => rotateLogs(logDir)), LOGS_POLL_MS);
 }
 
 /** As whom the control service asks SQL of the ClickHouse that runs here. */

@@ -80,11 +80,31 @@ const HOST = '127.0.0.1';
 
 export type ReadyFile = ReturnType<typeof readyFile>;
 
+export type PartsFile = ReturnType<typeof partsFile>;
+
+/** What `.local/ready.json` holds of the parts; by `npm start -- --parts` nothing else. */
+export function partsFile({ addresses, parts }: Pick<LocalParts, 'addresses' | 'parts'>) {
+  return {
+    registry: addresses.registryUrl,
+    kafka: addresses.kafkaBrokers,
+    redis: addresses.redisUrl,
+    /** Credentials included; a SELECT can be POSTed to it and finds `events` unqualified. */
+    clickhouse: addresses.clickhouseUrl,
+    /** Pid and last deaths of each part that runs here, with the trouble that it told of in its log the last time. */
+    parts: Object.fromEntries(
+      Object.entries(parts).map(([name, { pid = null, deaths }]) => [
+        name,
+        { pid, died_ms: deaths.diedMs, said: deaths.said },
+      ]),
+    ),
+  };
+}
+
 /** What `.local/ready.json` holds while everything runs: where scripts and tests find the service. */
 export function readyFile(
   dataDir: string,
   { edges, control, shop }: { edges: readonly string[]; control: string; shop: string },
-  { addresses, parts }: Pick<LocalParts, 'addresses' | 'parts'>,
+  local: Pick<LocalParts, 'addresses' | 'parts'>,
   demo: DemoSites,
   standins: StandinUrls,
   states: readonly ProcessState[],
@@ -98,23 +118,12 @@ export function readyFile(
     adminTokenFile: adminTokenFile(dataDir),
     /** The dashboard, the user to sign in as, and the file that holds the password that the user was made with. */
     dashboard: { url: `${control}/dashboard/`, user: FIRST_USER, passwordFile: adminPasswordFile(dataDir) },
-    registry: addresses.registryUrl,
-    kafka: addresses.kafkaBrokers,
-    redis: addresses.redisUrl,
-    /** Credentials included; a SELECT can be POSTed to it and finds `events` unqualified. */
-    clickhouse: addresses.clickhouseUrl,
+    ...partsFile(local),
     site: demo.shop.site,
     browserKey: demo.shop.browserKey,
     serverKey: demo.shop.serverKey,
     /** The demo sites, the platforms they deliver to, and the pages of the shop, on which the tag can be tried. */
     demo: { ...demo, metaStandin: standins.meta, webhookStandin: standins.webhook, pages: shop },
-    /** Pid and last deaths of each part that runs here, with the trouble that it told of in its log the last time. */
-    parts: Object.fromEntries(
-      Object.entries(parts).map(([name, { pid = null, deaths }]) => [
-        name,
-        { pid, died_ms: deaths.diedMs, said: deaths.said },
-      ]),
-    ),
     /** Pid, metrics address, last deaths and silence of each process, as they were when that last changed of one. */
     processes: Object.fromEntries(
       states.map(({ name, pid = null, metricsPort: port, diedMs, silentSinceMs }) => {
@@ -130,7 +139,7 @@ export function readyPath(dataDir: string): string {
 }
 
 /** Writes the file whole or not at all. It holds keys, so it is for its owner only. */
-export function writeReadyFile(dataDir: string, ready: ReadyFile): void {
+export function writeReadyFile(dataDir: string, ready: ReadyFile | PartsFile): void {
   const path = readyPath(dataDir);
   writeFileSync(`${path}.new`, `${JSON.stringify(ready, null, 2)}\n`, { mode: 0o600 });
   renameSync(`${path}.new`, path);

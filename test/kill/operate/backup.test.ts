@@ -4,12 +4,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Restored } from '#services/cli/backup/restore.ts';
 import type { ErasureItem } from '#services/control_api/persons.ts';
-import type { LocalParts } from '#services/local/parts/parts.ts';
-import { serviceEnvironment } from '#services/local/start/config.ts';
 import { select } from '#test/harness/clickhouse.ts';
 import { type Ended, runCommand } from '#test/harness/command.ts';
 import { newEvent, postEvents, type SentEvent } from '#test/harness/ingest.ts';
-import { startOwnParts } from '#test/harness/own_parts.ts';
 import { type RunningService, startService } from '#test/harness/service.ts';
 import { openSettings } from '#test/harness/settings.ts';
 import { makeSite, type TestSite } from '#test/harness/test_site.ts';
@@ -19,7 +16,6 @@ const START_MS = 480_000;
 const TEST_MS = 1_200_000;
 const EMAIL = 'jane.roe@example.com';
 const PLACE = "File('monday')";
-const ALL_PARTS = ['kafka', 'registry', 'redis', 'clickhouse'] as const;
 
 const root = mkdtempSync(join(tmpdir(), 'backup-'));
 const first = join(root, 'first');
@@ -76,17 +72,11 @@ async function personsOf(...distinctIds: string[]): Promise<string[]> {
 const svc = (settings: Record<string, string>, ...words: string[]): Promise<Ended> =>
   runCommand('services/cli/main.ts', words, settings);
 
-const addressesOf = ({ addresses }: LocalParts): Record<string, string> => ({
-  KAFKA_BROKERS: addresses.kafkaBrokers,
-  SCHEMA_REGISTRY_URL: addresses.registryUrl,
-  CLICKHOUSE_URL: addresses.clickhouseUrl,
-});
-
 /** Works with the parts of a folder while no process of the service runs. */
-async function withParts<T>(dataDir: string, work: (addresses: Record<string, string>) => Promise<T>): Promise<T> {
-  const parts = await startOwnParts(dataDir, ALL_PARTS);
+async function withParts<T>(dataDir: string, work: (env: Record<string, string>) => Promise<T>): Promise<T> {
+  const parts = await startService(dataDir, { words: ['--parts'], timeoutMs: START_MS });
   try {
-    return await work({ ...addressesOf(parts), LOCAL_DIR: dataDir });
+    return await work({ LOCAL_DIR: dataDir });
   } finally {
     await parts.stop();
   }
@@ -164,16 +154,11 @@ test('a ClickHouse that lost everything has it again, what came since too, each 
   const restoredAs = JSON.parse(restored.output.slice(restored.output.indexOf('{'))) as Restored;
   expect(restoredAs).toMatchObject({ erased_anew: 1, topics: {} });
   await serve(first);
-  const env = await serviceEnvironment(first, {
-    kafkaBrokers: service.ready.kafka,
-    registryUrl: service.ready.registry,
-    redisUrl: service.ready.redis,
-    clickhouseUrl: service.ready.clickhouse,
-  });
-  const filled = await runCommand(
-    'services/warehouse/refill.ts',
-    [new Date(restoredAs.fill_since ?? 0).toISOString()],
-    env,
+  const filled = await svc(
+    { LOCAL_DIR: first },
+    'backup',
+    'refill',
+    new Date(restoredAs.fill_since ?? 0).toISOString(),
   );
   expect(filled.output).toContain('refill done');
   expect(filled.code).toBe(0);

@@ -265,6 +265,7 @@ describe('the words of npm start', () => {
     expect(counts.brokers).toBe(3);
     expect(['edge', 'dedup', 'delivery', 'control'].map(counts.of)).toEqual([2, 1, 4, 1]);
     expect(startCounts([]).brokers).toBeUndefined();
+    expect([startCounts([]), startCounts(['--parts'])].map(({ partsAlone }) => partsAlone)).toEqual([false, true]);
   });
 
   it('are refused with all that is wrong of them', () => {
