@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ClickHouseError } from '@clickhouse/client';
 import { createWarehouse, readError, select, type Warehouse } from './client.ts';
 import type { Cluster } from './cluster.ts';
-import { readClickhouseLogin, type Server } from './servers.ts';
+import { readClickhouseAddress, readClickhouseLogin, type Server } from './servers.ts';
 
 /** A statement was refused by the server, or ended in failure. */
 class WarehouseBackupError extends Error {
@@ -86,10 +86,7 @@ async function overPlaces(
   { url, cluster, place, onProgress }: BackupOptions,
   statementOf: (server: Server, place: string, on: string) => Promise<string>,
 ): Promise<BackupReport[]> {
-  const kind = PLACE.exec(place)?.[1];
-  if (kind === undefined) {
-    throw new WarehouseBackupError('clickhouse_place_invalid', `a place is one of ${KINDS.join('(...), ')}(...)`);
-  }
+  const kind = kindOf(place);
   const warehouse = createWarehouse(url);
   try {
     const servers = serversOf(warehouse, cluster);
@@ -103,7 +100,7 @@ async function overPlaces(
     // Told when they are done, also where another one fails: none goes on unwatched.
     const outcomes = await Promise.allSettled(
       servers.map(async (server, at): Promise<BackupReport> => {
-        const own = place.replaceAll(SHARD, String(at + 1)).trim();
+        const own = placeOf(place, at);
         const bytes = await follow(server, await statementOf(server, own, on), (so) => {
           done[at] = so;
           onProgress(done.reduce((sum, one) => sum + one, 0));
@@ -118,6 +115,21 @@ async function overPlaces(
   } finally {
     await warehouse.close();
   }
+}
+
+/** The places of the servers as they are shown, without asking them. @throws WarehouseBackupError */
+export function shownPlaces({ url, cluster, place }: Pick<BackupOptions, 'url' | 'cluster' | 'place'>): string[] {
+  kindOf(place);
+  const count = cluster?.isReplicated === false ? readClickhouseAddress(url).length : 1;
+  return Array.from({ length: count }, (_, at) => shownPlace(placeOf(place, at)));
+}
+
+const placeOf = (place: string, at: number): string => place.replaceAll(SHARD, String(at + 1)).trim();
+
+function kindOf(place: string): string {
+  const kind = PLACE.exec(place)?.[1];
+  if (kind !== undefined) return kind;
+  throw new WarehouseBackupError('clickhouse_place_invalid', `a place is one of ${KINDS.join('(...), ')}(...)`);
 }
 
 /** Each shard that is told by itself; else one, which tells the others. */
@@ -173,7 +185,10 @@ async function begin(server: Server, statement: string): Promise<string> {
 /** Names of a database or table, quoted. */
 const nameOf = (name: string): string => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 
-/** Without the keys of a bucket, which stand behind its address. */
+/** Without the keys of a bucket, which stand behind its address, are named, or are part of an address. */
 function shownPlace(text: string): string {
-  return text.replace(/((?:S3|AzureBlobStorage)\(\s*'[^']*')(?:\s*,\s*'[^']*')+/gi, '$1, ...');
+  return text
+    .replace(/((?:S3|AzureBlobStorage)\(\s*'[^']*')(?:\s*,\s*'[^']*')+/gi, '$1, ...')
+    .replace(/(\w+\s*=\s*)'[^']*'/g, '$1...')
+    .replace(/\?[^'\s)]*/g, '?...');
 }

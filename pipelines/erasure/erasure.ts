@@ -119,7 +119,9 @@ export const restUntil = (beganMs: number, endedMs: number): number =>
  * @param isResting Whether none is to begin now.
  */
 export function nextBatch(all: Iterable<Erasure>, isResting = false): Erasure[] {
-  const open = [...all].filter((one) => isOpen(one) && !one.site).toSorted((a, b) => a.asked_at - b.asked_at);
+  const open = [...all]
+    .filter((one) => isOpen(one) && !one.site && !isToBeFound(one))
+    .toSorted((a, b) => a.asked_at - b.asked_at);
   const begun = open.find(({ batch }) => batch !== '');
   if (begun !== undefined) return open.filter(({ batch }) => batch === begun.batch);
   if (isResting) return [];
@@ -165,7 +167,10 @@ export const isToBeFound = ({ phase, detail, sealed, site }: Erasure): boolean =
  * where nothing is known any more of whom it was about.
  */
 export function erasedAnew(erasure: Erasure, sinceMs: number, nowMs: number): Erasure | null {
-  const { done_at, persons, identifiers, site, round } = erasure;
+  const { detail, sealed, updated_at, persons, identifiers, site, round } = erasure;
+  // One of which nothing is sealed, and that was set aside, was to be looked for already.
+  const isLost = detail === UNOPENED && sealed === null && !site;
+  const done_at = isLost ? updated_at : erasure.done_at;
   if (done_at === null || done_at < sinceMs) return null;
   if (!site && persons.length + identifiers.length === 0) return null;
   const begun = {

@@ -44,12 +44,16 @@ import { createPersonSweep } from './person_sweep.ts';
 
 /** After a failure; most are of a part that is away. */
 const RETRY_MS = 3_000;
+/** After a look through all rows of a site that failed. */
+const FIND_AGAIN_MS = 60_000;
 /** By then a call of delivery is over, and its outcome written. */
 const SETTLED_MS = 30_000;
 
-/** Until when no batch of persons begins. */
 interface Rest {
+  /** Until when no batch of persons begins. */
   untilMs: number;
+  /** Until when nobody is looked for in restored rows, as that failed. */
+  findAfterMs: number;
 }
 
 /** What is sealed of an erasure cannot be opened. */
@@ -64,11 +68,15 @@ export async function runErasures(
 ): Promise<() => Promise<void>> {
   const { session, erasures, logger, nowMs } = parts;
   const election = await joinLeaderElection({ session, logger, fatal: onFatal }, 'erasure', TOPICS.erasures);
-  const rest: Rest = { untilMs: 0 };
+  const rest: Rest = { untilMs: 0, findAfterMs: 0 };
+  const isLookedFor = (one: Erasure): boolean => isToBeFound(one) && nowMs() >= rest.findAfterMs;
   const isDue = (): boolean => {
     const all = [...erasures.all.values()];
     const isOfOne = (one: Erasure): boolean =>
-      (isOpen(one) && Boolean(one.site)) || keptOf(one, nowMs()) !== one || isNoticeDue(one, nowMs());
+      (isOpen(one) && Boolean(one.site)) ||
+      isLookedFor(one) ||
+      keptOf(one, nowMs()) !== one ||
+      isNoticeDue(one, nowMs());
     return all.some(isOfOne) || nextBatch(all, nowMs() < rest.untilMs).length > 0;
   };
   // Keys change with a start: what is told later is sealed by the new one then.
@@ -99,17 +107,19 @@ export async function carryOn(parts: ErasureParts, leads: () => boolean, rest: R
       .map((one) => sealedAnew(parts.seal, one))
       .filter((one) => now.get(one.erasure_id) !== one);
     if (anew.length > 0) await save(log, anew);
-    await findRestored(parts, log, leads);
     await setAside(parts, log);
     await parts.notices.sendDue(log);
     const site = [...now.values()].find((one) => one.site && isOpen(one));
     if (site !== undefined) await eraseSite(parts, log, site.erasure_id, leads);
     const batch = nextBatch(now.values(), nowMs() < rest.untilMs);
     const [first] = batch;
-    if (first === undefined || !leads()) return;
-    const added = batch.filter((one) => now.get(one.erasure_id) !== one);
-    if (added.length > 0) await save(log, added);
-    await carryOut(parts, log, first.batch, leads, rest);
+    if (first !== undefined && leads()) {
+      const added = batch.filter((one) => now.get(one.erasure_id) !== one);
+      if (added.length > 0) await save(log, added);
+      await carryOut(parts, log, first.batch, leads, rest);
+    }
+    // Last: all rows of a site are looked through, and whoever asked now waits for none of that.
+    await findRestored(parts, log, leads, rest);
   } finally {
     await producer.close();
   }
@@ -118,11 +128,18 @@ export async function carryOn(parts: ErasureParts, leads: () => boolean, rest: R
 /**
  * Finds who those erasures are about that are carried out once more: whose rows are there again. Of whom there are none, it is done.
  */
-async function findRestored(parts: ErasureParts, log: ErasureLog, leads: () => boolean): Promise<void> {
+async function findRestored(parts: ErasureParts, log: ErasureLog, leads: () => boolean, rest: Rest): Promise<void> {
+  if (parts.nowMs() < rest.findAfterMs) return;
   const bySite = Map.groupBy([...log.now.values()].filter(isToBeFound), ({ site_id }) => site_id);
   for (const [siteId, erasures] of bySite) {
     if (!leads()) return;
-    const found = await parts.restored(siteId, erasures);
+    let found: Awaited<ReturnType<ErasureParts['restored']>>;
+    try {
+      found = await parts.restored(siteId, erasures);
+    } catch (error) {
+      rest.findAfterMs = parts.nowMs() + FIND_AGAIN_MS;
+      throw error;
+    }
     const nowMs = parts.nowMs();
     await save(
       log,
@@ -147,7 +164,7 @@ const sealedOf = ({ seal }: ErasureParts, { erasure_id }: Erasure, subject: Pers
 async function setAside({ seal, logger, nowMs }: ErasureParts, log: ErasureLog): Promise<void> {
   for (const erasure of [...log.now.values()].filter(isOpen)) {
     const { erasure_id, sealed, site } = erasure;
-    if (site) continue;
+    if (site || isToBeFound(erasure)) continue;
     if (sealed !== null && seal.open(SEALED_AS, erasure_id, sealed) !== null) continue;
     logger.error(
       { erasure: erasure_id },

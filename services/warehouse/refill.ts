@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createWarehouse } from '#infra/clickhouse/client.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createWarehouse, WarehouseError } from '#infra/clickhouse/client.ts';
 import type { Environment } from '#infra/config/environment.ts';
 import { type WarehouseConfig, warehouseConfig } from '#infra/config/stage_config.ts';
 import { openOffsetLog } from '#infra/kafka/offset_log.ts';
@@ -9,6 +10,7 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { openSettings, runProcess } from '#services/stage/runtime.ts';
 import type { DeadLetters } from './dead_letters.ts';
 import { openRows } from './open_rows.ts';
+import type { Row } from './tables.ts';
 
 /**
  * Fills ClickHouse after a restore, and ends: what the warehouse had committed of its topics from a moment on (the first word, as
@@ -17,6 +19,7 @@ import { openRows } from './open_rows.ts';
  */
 const sinceMs = momentOf(process.argv[2] ?? '');
 const PROGRESS_LINES = 100;
+const RETRY_MS = 3_000;
 
 /** Beside a warehouse on the same host, whose port it is. */
 const configOf = (env: Environment): WarehouseConfig => ({ ...warehouseConfig(env), metricsPort: 0 });
@@ -51,10 +54,10 @@ runProcess('refill', configOf, async (runtime, config) => {
         const ours = records.filter(({ offset }) => offset < end);
         const [first, last] = [ours[0]?.offset, ours.at(-1)?.offset];
         if (first === undefined || last === undefined) return;
-        const rows = [];
+        const rows: Row[] = [];
         for (const record of ours) rows.push(...(await sink.toRows(topic, partition, record)));
         const token = `refill ${run} ${topic}/${partition}/${first}-${last}`;
-        if (rows.length > 0) await sink.insert(topic, token, rows, true, () => undefined);
+        if (rows.length > 0) await untilInserted(() => sink.insert(topic, token, rows, true, () => undefined));
       },
       onProgress(done) {
         if (done - saidAt < total / PROGRESS_LINES) return;
@@ -62,6 +65,19 @@ runProcess('refill', configOf, async (runtime, config) => {
         logger.info({ topic, offsets: done, of: total }, 'filling');
       },
     });
+  }
+
+  /** What waits for ClickHouse, or for a table, is tried again: begun anew all would be looked through once more. */
+  async function untilInserted(insert: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await insert();
+      } catch (error) {
+        if (!(error instanceof WarehouseError) || error.code === 'warehouse_refused') throw error;
+        logger.warn({ err: error }, 'rows not inserted, trying again');
+        await sleep(RETRY_MS);
+      }
+    }
   }
 
   /** From the moment up to where the warehouse is; what it has never committed it reads from the beginning by itself. */

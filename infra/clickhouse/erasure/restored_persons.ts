@@ -9,9 +9,15 @@ import { readError, SIGNS_OF_LIFE, type Warehouse } from '../client.ts';
 
 type Hashed = Pick<Erasure, 'erasure_id' | 'persons' | 'identifiers'>;
 
-/** Who rows are of, once each; and who is linked of whom there are no rows. */
-const PERSONS = `SELECT DISTINCT arrived_person_id AS value FROM event_rows WHERE site_id = {site:String}
-  UNION DISTINCT SELECT arrayJoin([person_id, target]) AS value FROM person_links WHERE site_id = {site:String}`;
+/** Who rows are of; and who is linked, split or listed of whom there are no rows. Some are named several times. */
+const PERSONS = [
+  'SELECT arrived_person_id AS value FROM event_rows WHERE site_id = {site:String} GROUP BY value',
+  'SELECT arrayJoin([person_id, target]) AS value FROM person_links WHERE site_id = {site:String} GROUP BY value',
+  'SELECT arrayJoin(arrayConcat(moved, stayed)) AS value FROM person_splits WHERE site_id = {site:String} GROUP BY value',
+  listedAs('person'),
+];
+/** Large sites have more than fits memory beside questions. */
+const GENTLY = { ...SIGNS_OF_LIFE, max_threads: 2, max_bytes_before_external_group_by: '1073741824' } as const;
 const COLUMN_OF = { email: 'email_sha256', phone: 'phone_hmac', external_id: 'external_id_sha256' } as const;
 const NOBODY: PersonSubject = { persons: [], identifiers: [] };
 
@@ -23,20 +29,29 @@ export function createRestoredPersons(warehouse: Pick<Warehouse, 'query'>, secre
       for (const id of ids) found.set(id, together(found.get(id) ?? NOBODY, subject));
     };
     const [byPerson, byIdentifier] = [idsBy(erasures, 'persons'), idsBy(erasures, 'identifiers')];
-    await eachValue(warehouse, siteId, PERSONS, (value) => {
-      add(byPerson.get(erasedPerson(secret, siteId, value)) ?? [], { persons: [value], identifiers: [] });
-    });
-    for (const kind of JOINING) {
-      const query = `SELECT DISTINCT ${COLUMN_OF[kind]} AS value FROM event_rows WHERE site_id = {site:String}`;
+    for (const query of PERSONS) {
       await eachValue(warehouse, siteId, query, (value) => {
-        const identifier = identifierOfRow(secret, siteId, kind, value);
-        if (identifier === null) return;
-        const ids = byIdentifier.get(erasedIdentifier(secret, siteId, identifier.node)) ?? [];
-        add(ids, { persons: [], identifiers: [identifier] });
+        add(byPerson.get(erasedPerson(secret, siteId, value)) ?? [], { persons: [value], identifiers: [] });
       });
+    }
+    for (const kind of JOINING) {
+      const ofRows = `SELECT ${COLUMN_OF[kind]} AS value FROM event_rows WHERE site_id = {site:String} GROUP BY value`;
+      for (const query of [ofRows, listedAs(kind)]) {
+        await eachValue(warehouse, siteId, query, (value) => {
+          const identifier = identifierOfRow(secret, siteId, kind, value);
+          if (identifier === null) return;
+          const ids = byIdentifier.get(erasedIdentifier(secret, siteId, identifier.node)) ?? [];
+          add(ids, { persons: [], identifiers: [identifier] });
+        });
+      }
     }
     return found;
   };
+}
+
+/** Members of cohorts that are lists. */
+function listedAs(kind: 'person' | (typeof JOINING)[number]): string {
+  return `SELECT value FROM cohort_members WHERE site_id = {site:String} AND kind = '${kind}' GROUP BY value`;
 }
 
 /** By hash, the erasures that have it. */
@@ -57,7 +72,7 @@ async function eachValue(
   try {
     const answer = await warehouse.query({
       ...{ query, query_params: { site }, format: 'JSONEachRow' },
-      clickhouse_settings: SIGNS_OF_LIFE,
+      clickhouse_settings: GENTLY,
     });
     for await (const rows of answer.stream<{ value: string }>()) {
       for (const row of rows) onValue(row.json().value);

@@ -1,7 +1,6 @@
 // A backup as a folder: a manifest, and a file for each topic with its records as lines of JSON, compressed by zstd.
 
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -111,14 +110,19 @@ export function openTopicFile(folder: string, topic: string) {
     },
   });
   const written = pipeline(compress, digest, file);
-  // Seen where it is ended, or where a write fails.
-  written.catch(() => undefined);
+  let awaited: PromiseWithResolvers<void> | null = null;
+  compress.on('drain', () => awaited?.resolve());
+  // Seen where it is ended, or where a write waits: a race against it would hold a bit of memory for each write of millions.
+  written.catch((error: unknown) => awaited?.reject(error));
   let records = 0;
   return {
     async add({ partition, key, value }: StoredRecord): Promise<void> {
       records += 1;
       const line = JSON.stringify([partition, key, value === null ? null : value.toString('base64')]);
-      if (!compress.write(`${line}\n`)) await Promise.race([once(compress, 'drain'), written]);
+      if (compress.write(`${line}\n`)) return;
+      if (compress.destroyed) return written;
+      awaited = Promise.withResolvers();
+      await awaited.promise;
     },
     async end(): Promise<{ records: number; sha256: string }> {
       compress.end();

@@ -4,10 +4,9 @@ import { readFileSync } from 'node:fs';
 import { backUpWarehouse } from '#infra/clickhouse/backup.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { committedOffset, topicOffsets } from '#infra/kafka/offsets.ts';
-import { readRanges, readTopic } from '#infra/kafka/read_topic.ts';
+import { readPartitions, readTopic } from '#infra/kafka/read_topic.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { createSchemaTexts } from '#infra/registry/schema_registry.ts';
-import type { OffsetRange } from '#pipelines/warehouse/block.ts';
 import { readWire } from '#schemas/wire.ts';
 import { checkFiles, makeFolder, openTopicFile, type StoredTopic, writeManifest } from './archive.ts';
 import { type BackupParts, keyMarks, withKafka } from './backup_parts.ts';
@@ -98,17 +97,21 @@ const OFFSETS_LOOKED_AT = 1_000;
 async function storedSince({ kafka, admin, groupOf }: KafkaSession, nowMs: number): Promise<number> {
   let sinceMs = nowMs;
   for (const topic of STORED_TOPICS) {
-    const ranges = new Map<number, OffsetRange>();
+    const spans = new Map<number, { first: number; end: number }>();
     for (const { partition, low, high } of await topicOffsets(admin, topic)) {
       const committed = (await committedOffset(admin, groupOf('warehouse'), { topic, partition })) ?? 0;
       const first = Math.max(Number(low), committed);
-      const last = Math.min(Number(high), first + OFFSETS_LOOKED_AT) - 1;
-      if (first <= last) ranges.set(partition, { first, last });
+      const end = Math.min(Number(high), first + OFFSETS_LOOKED_AT);
+      if (first < end) spans.set(partition, { first, end });
     }
-    const groupPrefix = groupOf('backup');
-    for (const [record] of (await readRanges({ kafka, admin, topic, groupPrefix, ranges })).values()) {
-      if (record !== undefined) sinceMs = Math.min(sinceMs, record.timestampMs);
-    }
+    if (spans.size === 0) continue;
+    await readPartitions({
+      ...{ kafka, topic, groupPrefix: groupOf('backup'), spans },
+      async onRecords(records, partition) {
+        const first = spans.get(partition)?.first ?? 0;
+        for (const { offset, timestampMs } of records) if (offset >= first) sinceMs = Math.min(sinceMs, timestampMs);
+      },
+    });
   }
   return sinceMs - CLOCKS_DIFFER_MS;
 }

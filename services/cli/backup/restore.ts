@@ -1,6 +1,6 @@
 // Brings a backup back: ClickHouse by its own statement, topics record by record; and has erased anew what was erased since.
 
-import { restoreWarehouse, tablesThere } from '#infra/clickhouse/backup.ts';
+import { restoreWarehouse, shownPlaces, tablesThere } from '#infra/clickhouse/backup.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { topicOffsets } from '#infra/kafka/offsets.ts';
 import { openFencedProducer } from '#infra/kafka/producers.ts';
@@ -26,7 +26,9 @@ export class RestoreError extends Error {
     | 'partitions_differ'
     | 'tables_there'
     | 'backup_without_clickhouse'
-    | 'backup_too_old';
+    | 'backup_too_old'
+    | 'servers_differ'
+    | 'place_differs';
 
   constructor(code: RestoreError['code'], message: string) {
     super(message);
@@ -67,15 +69,17 @@ export async function restoreBackup(parts: BackupParts, request: RestoreRequest)
   if (place !== null) await checkTables(parts);
   return withKafka(parts, async (session) => {
     if (isOfTopics) await checkTopics(parts, session, manifest);
+    const topics = isOfTopics ? await restoreTopics(parts, session, request, manifest) : {};
+    const since = place === null ? manifest.taken_at : (manifest.clickhouse?.since ?? manifest.taken_at);
+    // Before the rows: ClickHouse goes on with these by itself, whoever is interrupted here.
+    const anew = await eraseAnew(parts, session, since, request.nowMs());
     const places: string[] = [];
     if (place !== null) {
+      say(`rows of before ${new Date(since).toISOString()} are restored: refill takes this moment`);
       const { clickhouseUrl: url, clickhouseCluster: cluster } = parts;
       const onProgress = (bytes: number): void => say(`ClickHouse: ${Math.round(bytes / 1024 ** 2)} MiB`);
       places.push(...(await restoreWarehouse({ url, cluster, place, onProgress })).map((one) => one.place));
     }
-    const topics = isOfTopics ? await restoreTopics(parts, session, request, manifest) : {};
-    const since = place === null ? manifest.taken_at : (manifest.clickhouse?.since ?? manifest.taken_at);
-    const anew = await eraseAnew(parts, session, since, request.nowMs());
     return {
       ...{ taken_at: manifest.taken_at, topics, places },
       ...{ fill_since: place === null ? null : since, erased_anew: anew },
@@ -83,14 +87,14 @@ export async function restoreBackup(parts: BackupParts, request: RestoreRequest)
   });
 }
 
-function checkWhetherFit(parts: BackupParts, { keys, taken_at, clickhouse }: Manifest, request: RestoreRequest): void {
+function checkWhetherFit(parts: BackupParts, { keys, clickhouse }: Manifest, request: RestoreRequest): void {
   const own = keyMarks(parts);
   if (own.identity !== keys.identity) {
     const why = 'IDENTITY_SECRET and IDENTITY_KEY are not of the backup: all persons would become others';
     throw new RestoreError('keys_differ', why);
   }
   const lost = keys.sealing.filter((mark) => !own.sealing.includes(mark)).map((mark) => mark.split(':')[0]);
-  if (lost.length > 0) {
+  if (request.isOfTopics && lost.length > 0) {
     const why = `SECRETS_KEYS lacks ${lost.join(', ')}: destinations' secrets and passwords would not open`;
     throw new RestoreError('keys_differ', why);
   }
@@ -101,7 +105,17 @@ function checkWhetherFit(parts: BackupParts, { keys, taken_at, clickhouse }: Man
       'the folder says nothing of ClickHouse, which was not backed up with it',
     );
   }
-  if (!request.isForced && request.nowMs() - taken_at > SUPPRESSED_DAYS * DAY_MS) {
+  const { clickhouseUrl: url, clickhouseCluster: cluster } = parts;
+  const places = shownPlaces({ url, cluster, place: request.place });
+  if (places.length !== clickhouse.places.length) {
+    const why = `${clickhouse.places.length} servers were backed up, and ${places.length} are to be restored`;
+    throw new RestoreError('servers_differ', `${why}: CLICKHOUSE_URL must name as many, in the same order`);
+  }
+  if (places.join() !== clickhouse.places.join()) {
+    const why = `with this folder ClickHouse wrote ${clickhouse.places.join(', ')}, and not ${places.join(', ')}`;
+    throw new RestoreError('place_differs', `${why}: take the folder of those rows, which says what came since`);
+  }
+  if (!request.isForced && request.nowMs() - clickhouse.since > SUPPRESSED_DAYS * DAY_MS) {
     const why = `persons who were erased more than ${SUPPRESSED_DAYS} days ago would be there again, as nobody knows who they were`;
     throw new RestoreError('backup_too_old', `${why}; --force brings it back all the same`);
   }

@@ -96,3 +96,12 @@ test('a failure of who takes the records is passed on', async () => {
   const failing = readTopicFile(folder, 'some', () => Promise.reject(new Error('no room')));
   await expect(failing).rejects.toThrow('no room');
 });
+
+test('a disk that takes no more is told of, and nothing waits for it', async () => {
+  writeFileSync(join(folder, 'taken'), '');
+  const file = openTopicFile(join(folder, 'taken'), 'some');
+  const writing = (async () => {
+    for (;;) await file.add({ partition: 0, key: 'k', value: Buffer.alloc(100_000, 'x') });
+  })();
+  await expect(writing).rejects.toMatchObject({ code: 'ENOTDIR' });
+});

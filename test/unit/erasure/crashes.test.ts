@@ -171,7 +171,7 @@ function world({ persons, asked, merges, crashes }: Plan) {
 async function carriedOut(plan: Plan) {
   const one = world(plan);
   while ([...one.topic.values()].some(({ phase }) => phase !== 'done')) {
-    await carryOn(one.parts, () => true, { untilMs: 0 }).catch((error: unknown) => {
+    await carryOn(one.parts, () => true, { untilMs: 0, findAfterMs: 0 }).catch((error: unknown) => {
       if (!(error instanceof Crash)) throw error;
     });
   }
