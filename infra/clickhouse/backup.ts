@@ -40,8 +40,8 @@ const KINDS = ['S3', 'Disk', 'File', 'AzureBlobStorage'];
 const PLACE = new RegExp(`^\\s*(${KINDS.join('|')})\\(([^;]*)\\)\\s*$`, 'i');
 const SHARD = '{shard}';
 const POLL_MS = 1_000;
-/** Polls that fail one after the other, as while a server is busy. */
-const FAILURES_MAX = 30;
+/** Polls that fail one after the other, as while a server is busy: for an hour. */
+const FAILURES_MAX = 3_600;
 /**
  * Dictionaries have the user and the password that they read with in their statement, so a backup has none of them: provisioning makes
  * them anew.

@@ -111,7 +111,11 @@ export function openTopicFile(folder: string, topic: string) {
   });
   const written = pipeline(compress, digest, file);
   let awaited: PromiseWithResolvers<void> | null = null;
-  compress.on('drain', () => awaited?.resolve());
+  // Shared by partitions that are read side by side.
+  compress.on('drain', () => {
+    awaited?.resolve();
+    awaited = null;
+  });
   // Seen where it is ended, or where a write waits: a race against it would hold a bit of memory for each write of millions.
   written.catch((error: unknown) => awaited?.reject(error));
   let records = 0;
@@ -121,7 +125,7 @@ export function openTopicFile(folder: string, topic: string) {
       const line = JSON.stringify([partition, key, value === null ? null : value.toString('base64')]);
       if (compress.write(`${line}\n`)) return;
       if (compress.destroyed) return written;
-      awaited = Promise.withResolvers();
+      awaited ??= Promise.withResolvers();
       await awaited.promise;
     },
     async end(): Promise<{ records: number; sha256: string }> {

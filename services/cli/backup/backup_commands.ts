@@ -54,7 +54,10 @@ export const backupCommands: Commands = {
     options: [
       option('topics', 'Write the records of the folder to Kafka'),
       option('clickhouse <PLACE>', `Have ClickHouse restore its rows from there, ${PLACE}`),
-      option('force', 'Restore rows also where those of erased persons cannot be told any more'),
+      option(
+        'force',
+        'Restore also rows that lie elsewhere by now, or are so old that the erased cannot be told any more',
+      ),
     ],
     examples: [
       'backup restore /backups/monday --topics',

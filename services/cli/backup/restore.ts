@@ -111,9 +111,12 @@ function checkWhetherFit(parts: BackupParts, { keys, clickhouse }: Manifest, req
     const why = `${clickhouse.places.length} servers were backed up, and ${places.length} are to be restored`;
     throw new RestoreError('servers_differ', `${why}: CLICKHOUSE_URL must name as many, in the same order`);
   }
-  if (places.join() !== clickhouse.places.join()) {
+  if (!request.isForced && places.join() !== clickhouse.places.join()) {
     const why = `with this folder ClickHouse wrote ${clickhouse.places.join(', ')}, and not ${places.join(', ')}`;
-    throw new RestoreError('place_differs', `${why}: take the folder of those rows, which says what came since`);
+    throw new RestoreError(
+      'place_differs',
+      `${why}: take the folder of those rows, which says what came since, or --force for a copy of them`,
+    );
   }
   if (!request.isForced && request.nowMs() - clickhouse.since > SUPPRESSED_DAYS * DAY_MS) {
     const why = `persons who were erased more than ${SUPPRESSED_DAYS} days ago would be there again, as nobody knows who they were`;
@@ -131,17 +134,21 @@ async function checkTables({ clickhouseUrl }: BackupParts): Promise<void> {
 }
 
 async function checkTopics({ kafka }: BackupParts, { admin }: KafkaSession, { topics }: Manifest): Promise<void> {
+  const prefix = kafka.topicPrefix ?? '';
   const declared = new Map(declareTopics([], kafka).map((one) => [one.name, one.partitions]));
   const existing = new Set(await admin.listTopics());
   for (const [topic, { partitions }] of Object.entries(topics)) {
     const there = existing.has(topic) ? await topicOffsets(admin, topic) : null;
     const count = there?.length ?? declared.get(topic);
     if (count !== partitions) {
-      const why = `${topic} had ${partitions} partitions and has ${count ?? 'none'}: set KAFKA_SMALL_TOPIC_PARTITIONS=${partitions}`;
+      const why = `${prefix}${topic} had ${partitions} partitions and has ${count ?? 'none'}: set KAFKA_SMALL_TOPIC_PARTITIONS=${partitions}`;
       throw new RestoreError('partitions_differ', why);
     }
     if (there?.some(({ high }) => Number(high) > 0)) {
-      throw new RestoreError('topic_not_empty', `${topic} has had records: delete it, with all processes stopped`);
+      throw new RestoreError(
+        'topic_not_empty',
+        `${prefix}${topic} has had records: delete it, with all processes stopped`,
+      );
     }
   }
 }

@@ -97,6 +97,16 @@ test('a failure of who takes the records is passed on', async () => {
   await expect(failing).rejects.toThrow('no room');
 });
 
+test('partitions that are read side by side all go on when the file takes more', async () => {
+  const file = openTopicFile(folder, 'some');
+  const write = async (partition: number): Promise<void> => {
+    for (let at = 0; at < 20_000; at++) await file.add({ partition, key: `k${at}`, value: Buffer.alloc(150, at) });
+  };
+  await Promise.all([write(0), write(1), write(2)]);
+  expect((await file.end()).records).toBe(60_000);
+  expect(await read('some')).toHaveLength(60_000);
+});
+
 test('a disk that takes no more is told of, and nothing waits for it', async () => {
   writeFileSync(join(folder, 'taken'), '');
   const file = openTopicFile(join(folder, 'taken'), 'some');
