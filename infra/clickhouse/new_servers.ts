@@ -1,6 +1,6 @@
 // A server that was added to a cluster with replicas, and has none of its tables yet.
 
-import { ClickHouseError } from '@clickhouse/client';
+import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
 import { run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
 import { type Cluster, ofAllServers } from './cluster.ts';
 import type { Asked } from './servers.ts';
@@ -16,12 +16,6 @@ export async function hasServerWithout(warehouse: Warehouse, cluster: Cluster): 
   return count > 0 && count < (are?.[0]?.found ?? 0);
 }
 
-/** What makes a table or view, as the server has it. */
-interface Definition {
-  name: string;
-  query: string;
-}
-
 /**
  * The statements that make everything of a database as it is now, where it is missing: by migrations a new replica would be made as the
  * tables were once, which Keeper refuses. Without dictionaries, whose passwords a server does not tell.
@@ -30,11 +24,11 @@ interface Definition {
  * @throws WarehouseError
  */
 export async function definitionsOf(server: Pick<Asked, 'query'>, on: string): Promise<string[]> {
-  const query = `SELECT name, create_table_query AS query FROM system.tables
+  const query = `SELECT create_table_query AS made FROM system.tables
     WHERE database = currentDatabase() AND engine != 'Dictionary' AND NOT is_temporary ORDER BY name`;
-  const definitions = await select<Definition>(server, query);
-  return definitions.map((one) =>
-    one.query.replace(
+  const definitions = await select<{ made: string }>(server, query);
+  return definitions.map(({ made }) =>
+    made.replace(
       /^CREATE (TABLE|VIEW|MATERIALIZED VIEW) (\S+)/,
       (_whole, kind: string, name: string) => `CREATE ${kind} IF NOT EXISTS ${name}${on}`,
     ),
@@ -46,14 +40,18 @@ export async function definitionsOf(server: Pick<Asked, 'query'>, on: string): P
  *
  * @throws ClickHouseError of the last that failed
  */
-export async function runInRounds(server: Asked, statements: readonly string[], settings: object): Promise<void> {
+export async function runInRounds(
+  server: Asked,
+  statements: readonly string[],
+  settings: ClickHouseSettings,
+): Promise<void> {
   let left = statements;
   while (left.length > 0) {
     const failed: string[] = [];
     let failure: unknown;
     for (const query of left) {
       try {
-        await server.command({ query, clickhouse_settings: { ...settings } });
+        await server.command({ query, clickhouse_settings: settings });
       } catch (error) {
         if (!(error instanceof ClickHouseError)) throw error;
         failed.push(query);

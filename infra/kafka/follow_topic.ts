@@ -119,35 +119,45 @@ interface FactOptions<Fact, Facts> {
   onApplied?(facts: Facts, key: string): void;
 }
 
+type ReadFactOptions<Fact, Facts> = Omit<FactOptions<Fact, Facts>, 'onFatal' | 'onApplied'>;
+
+/** What a compacted topic holds at this moment, to its very end. A record that cannot be read changes nothing and is logged. */
+export async function readFacts<Fact, Facts>(options: ReadFactOptions<Fact, Facts>): Promise<Facts> {
+  const facts = options.empty();
+  await readTopic(options.session, options.topic, async ({ key, value }) => {
+    await readFact(options, facts, key?.toString('utf8') ?? '', value);
+  });
+  return facts;
+}
+
+async function readFact<Fact, Facts>(
+  { topic, codec, logger, apply }: ReadFactOptions<Fact, Facts>,
+  facts: Facts,
+  key: string,
+  value: Buffer | null,
+): Promise<boolean> {
+  const decoded = value === null ? { ok: true as const, value: null } : await codec.decode(value);
+  if (decoded.ok) apply(facts, key, decoded.value);
+  else logger.error({ topic, key, reason: decoded.reason }, 'skipping invalid record');
+  return decoded.ok;
+}
+
 /** Follows what a compacted topic says by its keys. A record that cannot be read changes nothing and is logged. */
 export async function followFacts<Fact, Facts>(options: FactOptions<Fact, Facts>) {
-  const { session, topic, codec, logger, onFatal, empty, apply } = options;
+  const { session, topic, onFatal, empty } = options;
   const all = empty();
-
-  async function read(facts: Facts, key: string, value: Buffer | null): Promise<boolean> {
-    const decoded = value === null ? { ok: true as const, value: null } : await codec.decode(value);
-    if (decoded.ok) apply(facts, key, decoded.value);
-    else logger.error({ topic, key, reason: decoded.reason }, 'skipping invalid record');
-    return decoded.ok;
-  }
 
   const { stop } = await followTopic({
     ...{ kafka: session.kafka, topic, groupPrefix: session.config.prefix, onFatal },
     async onRecord(key, value) {
-      if (await read(all, key, value)) options.onApplied?.(all, key);
+      if (await readFact(options, all, key, value)) options.onApplied?.(all, key);
     },
   });
   return {
     /** Kept current. */
     all,
     /** What the topic holds at this moment, to its very end. */
-    async readNow(): Promise<Facts> {
-      const facts = empty();
-      await readTopic(session, topic, async ({ key, value }) => {
-        await read(facts, key?.toString('utf8') ?? '', value);
-      });
-      return facts;
-    },
+    readNow: (): Promise<Facts> => readFacts(options),
     stop,
   };
 }

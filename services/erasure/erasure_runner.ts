@@ -133,13 +133,9 @@ async function findRestored(parts: ErasureParts, log: ErasureLog, leads: () => b
   const bySite = Map.groupBy([...log.now.values()].filter(isToBeFound), ({ site_id }) => site_id);
   for (const [siteId, erasures] of bySite) {
     if (!leads()) return;
-    let found: Awaited<ReturnType<ErasureParts['restored']>>;
-    try {
-      found = await parts.restored(siteId, erasures);
-    } catch (error) {
-      rest.findAfterMs = parts.nowMs() + FIND_AGAIN_MS;
-      throw error;
-    }
+    rest.findAfterMs = parts.nowMs() + FIND_AGAIN_MS;
+    const found = await parts.restored(siteId, erasures);
+    rest.findAfterMs = 0;
     const nowMs = parts.nowMs();
     await save(
       log,

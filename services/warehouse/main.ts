@@ -28,7 +28,6 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
   const deadLetters = await openDeadLetters(registry, await openProducer(runtime), metrics, smallPartitions);
   const { tables, sink, waits } = await openRows(runtime, config, { warehouse, settings, deadLetters });
   runtime.parts.needs('tables', waits.areNone);
-  const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');
   const events = await createEventBatchReader(registry, TOPICS.identified);
   return runSink<Row>({
     ...consumerOptions(runtime),
@@ -42,7 +41,7 @@ runStage('warehouse', warehouseConfig, async (runtime, config) => {
     ...(tracer === null ? sink : traceInserts(tracer, sink, tables.tableOf, Date.now)),
     async deadLetter(topic, partition, { offset, value }) {
       const views = EVENT_TOPICS.has(topic) ? viewsIn(await events.read(value)) : null;
-      await deadLetters.writePoisonPill({ topic, partition, offset, value, views, schemaId: eventSchemaId });
+      await deadLetters.writePoisonPill({ topic, partition, offset, value, views, schemaId: events.schemaId });
     },
     committed: countStored(metrics, personReloader.changed),
     nowMs: monotonicMs,

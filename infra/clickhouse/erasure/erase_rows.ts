@@ -5,7 +5,7 @@ import { type Cluster, everywhere, localTable, ofAllServers, type Place } from '
 import { reloadPersons } from '../person_dictionaries.ts';
 
 /** The columns of event_rows that say whose a row is. */
-const COLUMN_OF = {
+export const COLUMN_OF = {
   person: 'arrived_person_id',
   email: 'email_sha256',
   phone: 'phone_hmac',

@@ -1,24 +1,23 @@
 // Finds in rows of before an erasure who it was about: by the keyed hashes that are kept of it.
 
-import { ClickHouseError } from '@clickhouse/client';
 import { identifierOfRow, type PersonSubject, together } from '#pipelines/erasure/subject.ts';
 import { erasedIdentifier, erasedPerson } from '#pipelines/erasure/suppression.ts';
 import { JOINING } from '#pipelines/identity/identity.ts';
 import type { Erasure } from '#schemas/records.ts';
 import { readError, SIGNS_OF_LIFE, type Warehouse } from '../client.ts';
+import { COLUMN_OF } from './erase_rows.ts';
 
 type Hashed = Pick<Erasure, 'erasure_id' | 'persons' | 'identifiers'>;
 
 /** Who rows are of; and who is linked, split or listed of whom there are no rows. Some are named several times. */
 const PERSONS = [
-  'SELECT arrived_person_id AS value FROM event_rows WHERE site_id = {site:String} GROUP BY value',
+  saidAs('person'),
   'SELECT arrayJoin([person_id, target]) AS value FROM person_links WHERE site_id = {site:String} GROUP BY value',
   'SELECT arrayJoin(arrayConcat(moved, stayed)) AS value FROM person_splits WHERE site_id = {site:String} GROUP BY value',
   listedAs('person'),
 ];
 /** Large sites have more than fits memory beside questions. */
 const GENTLY = { ...SIGNS_OF_LIFE, max_threads: 2, max_bytes_before_external_group_by: '1073741824' } as const;
-const COLUMN_OF = { email: 'email_sha256', phone: 'phone_hmac', external_id: 'external_id_sha256' } as const;
 const NOBODY: PersonSubject = { persons: [], identifiers: [] };
 
 /** All persons of a site are looked at, one after the other. The function that is answered throws WarehouseError. */
@@ -35,8 +34,7 @@ export function createRestoredPersons(warehouse: Pick<Warehouse, 'query'>, secre
       });
     }
     for (const kind of JOINING) {
-      const ofRows = `SELECT ${COLUMN_OF[kind]} AS value FROM event_rows WHERE site_id = {site:String} GROUP BY value`;
-      for (const query of [ofRows, listedAs(kind)]) {
+      for (const query of [saidAs(kind), listedAs(kind)]) {
         await eachValue(warehouse, siteId, query, (value) => {
           const identifier = identifierOfRow(secret, siteId, kind, value);
           if (identifier === null) return;
@@ -49,8 +47,13 @@ export function createRestoredPersons(warehouse: Pick<Warehouse, 'query'>, secre
   };
 }
 
-/** Members of cohorts that are lists. */
-function listedAs(kind: 'person' | (typeof JOINING)[number]): string {
+/** In rows of events. */
+function saidAs(kind: keyof typeof COLUMN_OF): string {
+  return `SELECT ${COLUMN_OF[kind]} AS value FROM event_rows WHERE site_id = {site:String} GROUP BY value`;
+}
+
+/** Among members of cohorts that are lists. */
+function listedAs(kind: keyof typeof COLUMN_OF): string {
   return `SELECT value FROM cohort_members WHERE site_id = {site:String} AND kind = '${kind}' GROUP BY value`;
 }
 
@@ -78,6 +81,6 @@ async function eachValue(
       for (const row of rows) onValue(row.json().value);
     }
   } catch (error) {
-    throw error instanceof ClickHouseError || error instanceof Error ? readError(error) : error;
+    throw readError(error);
   }
 }

@@ -5,7 +5,7 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Transform } from 'node:stream';
-import { finished, pipeline } from 'node:stream/promises';
+import { pipeline } from 'node:stream/promises';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { Type } from 'typebox';
 import { Value } from 'typebox/value';
@@ -51,9 +51,21 @@ export interface StoredRecord {
   value: Buffer | null;
 }
 
-/** The folder holds no whole backup. */
+/** What forbids to take a backup, or to bring it back: its folder, or what is there. Nothing was changed. */
 export class BackupError extends Error {
-  readonly code: 'backup_missing' | 'backup_damaged' | 'backup_newer' | 'folder_not_empty';
+  readonly code:
+    | 'backup_missing'
+    | 'backup_damaged'
+    | 'backup_newer'
+    | 'folder_not_empty'
+    | 'keys_differ'
+    | 'topic_not_empty'
+    | 'partitions_differ'
+    | 'tables_there'
+    | 'backup_without_clickhouse'
+    | 'backup_too_old'
+    | 'servers_differ'
+    | 'place_differs';
 
   constructor(code: BackupError['code'], message: string) {
     super(message);
@@ -180,9 +192,7 @@ function recordOf(line: string, topic: string): StoredRecord {
 export async function checkFiles(folder: string, { topics }: Pick<Manifest, 'topics'>): Promise<void> {
   for (const [topic, { sha256 }] of Object.entries(topics)) {
     const hash = createHash('sha256');
-    const file = createReadStream(fileOf(folder, topic));
-    file.on('data', (chunk) => hash.update(chunk));
-    await finished(file).catch(() => {
+    await pipeline(createReadStream(fileOf(folder, topic)), hash).catch(() => {
       throw new BackupError('backup_damaged', `the file of ${topic} cannot be read`);
     });
     if (hash.digest('hex') !== sha256) throw new BackupError('backup_damaged', `the file of ${topic} was changed`);

@@ -9,7 +9,7 @@ import { TOPICS } from '#infra/kafka/topics.ts';
 import { createSchemaTexts } from '#infra/registry/schema_registry.ts';
 import { readWire } from '#schemas/wire.ts';
 import { checkFiles, makeFolder, openTopicFile, type StoredTopic, writeManifest } from './archive.ts';
-import { type BackupParts, keyMarks, withKafka } from './backup_parts.ts';
+import { type BackupParts, keyMarks, sayingBytes, withKafka } from './backup_parts.ts';
 
 /**
  * What cannot be made again: settings and their audit, who is whom, what was used, what was erased, and what alerts and replays have
@@ -74,13 +74,11 @@ async function backUpRows(
   say: (line: string) => void,
 ) {
   const since = await storedSince(session, takenAtMs);
-  const onProgress = (bytes: number): void => say(`ClickHouse: ${Math.round(bytes / MIB)} MiB`);
-  const reports = await backUpWarehouse({ url, cluster, place, onProgress });
+  const reports = await backUpWarehouse({ url, cluster, place, onProgress: sayingBytes(say) });
   const bytes = reports.reduce((sum, one) => sum + one.bytes, 0);
   return { places: reports.map((one) => one.place), bytes, since };
 }
 
-const MIB = 1024 ** 2;
 /** Of this host and the brokers, which stamp records. */
 const CLOCKS_DIFFER_MS = 60_000;
 

@@ -34,7 +34,7 @@ export const backupCommands: Commands = {
     summary: 'Look whether a backup is whole, and say what it holds',
     subject,
     async run({ subject: folder }): Promise<Outcome> {
-      const manifest = await withTools(async () => {
+      const manifest = await refusing(async () => {
         const read = await readManifest(folder);
         await checkFiles(folder, read);
         return read;
@@ -121,18 +121,22 @@ type Tools = Awaited<ReturnType<typeof load>>;
 
 /** Loaded where they are asked for: the clients of all parts take longer to load than most commands to run. */
 async function load() {
-  const [{ readBackupParts, runRefill, withKafka }, { takeBackup }, { eraseAnew, RestoreError, restoreBackup }] =
-    await Promise.all([import('./backup_parts.ts'), import('./back_up.ts'), import('./restore.ts')]);
-  return { readBackupParts, runRefill, withKafka, takeBackup, eraseAnew, RestoreError, restoreBackup };
+  const [{ readBackupParts, runRefill, withKafka }, { takeBackup }, { eraseAnew, restoreBackup }] = await Promise.all([
+    import('./backup_parts.ts'),
+    import('./back_up.ts'),
+    import('./restore.ts'),
+  ]);
+  return { readBackupParts, runRefill, withKafka, takeBackup, eraseAnew, restoreBackup };
 }
 
-/** Works with what takes and brings back backups; what forbids it is said as of a command that cannot be done. */
-async function withTools<T>(work: (tools: Tools) => Promise<T>): Promise<T> {
-  const tools = await load();
+/** Works with what takes and brings back backups. */
+const withTools = <T>(work: (tools: Tools) => Promise<T>): Promise<T> => refusing(async () => work(await load()));
+
+/** What forbids it is said as of a command that cannot be done. */
+async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await work(tools);
+    return await work();
   } catch (error) {
-    const isRefusal = error instanceof BackupError || error instanceof tools.RestoreError;
-    throw isRefusal ? new UsageError(error.code, error.message) : error;
+    throw error instanceof BackupError ? new UsageError(error.code, error.message) : error;
   }
 }

@@ -49,6 +49,14 @@ export async function runRefill(env: Environment, readLocal: ReadLocal, sinceMs:
   return status;
 }
 
+const MIB = 1024 ** 2;
+
+/** Says how much ClickHouse has written or read so far. */
+export const sayingBytes =
+  (say: (line: string) => void) =>
+  (bytes: number): void =>
+    say(`ClickHouse: ${Math.round(bytes / MIB)} MiB`);
+
 const MARK_CHARACTERS = 16;
 
 /** Tell keys apart, and nothing of what they are. */

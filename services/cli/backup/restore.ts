@@ -2,11 +2,12 @@
 
 import { restoreWarehouse, shownPlaces, tablesThere } from '#infra/clickhouse/backup.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
+import { applyFact, readFacts } from '#infra/kafka/follow_topic.ts';
 import { topicOffsets } from '#infra/kafka/offsets.ts';
 import { openFencedProducer } from '#infra/kafka/producers.ts';
 import { provisionTopics } from '#infra/kafka/provision.ts';
-import { readTopic } from '#infra/kafka/read_topic.ts';
 import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
+import { createLogger } from '#infra/log/logger.ts';
 import { createCodec } from '#infra/registry/codec.ts';
 import { createRegistry, createSchemaTexts } from '#infra/registry/schema_registry.ts';
 import { DESTINATIONS } from '#pipelines/delivery/registry.ts';
@@ -15,26 +16,8 @@ import { createSuppressionList } from '#pipelines/erasure/suppression.ts';
 import { isOver } from '#pipelines/redelivery/replay.ts';
 import { type Erasure, type IdentityLink, isOfNode, type ReplayProgress } from '#schemas/records.ts';
 import { readWire, writeWire } from '#schemas/wire.ts';
-import { checkFiles, type Manifest, readManifest, readTopicFile, type StoredRecord } from './archive.ts';
-import { type BackupParts, keyMarks, withKafka } from './backup_parts.ts';
-
-/** What stands in the way of bringing a backup back; nothing was changed. */
-export class RestoreError extends Error {
-  readonly code:
-    | 'keys_differ'
-    | 'topic_not_empty'
-    | 'partitions_differ'
-    | 'tables_there'
-    | 'backup_without_clickhouse'
-    | 'backup_too_old'
-    | 'servers_differ'
-    | 'place_differs';
-
-  constructor(code: RestoreError['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+import { BackupError, checkFiles, type Manifest, readManifest, readTopicFile, type StoredRecord } from './archive.ts';
+import { type BackupParts, keyMarks, sayingBytes, withKafka } from './backup_parts.ts';
 
 interface RestoreRequest {
   folder: string;
@@ -60,7 +43,7 @@ export interface Restored {
 
 const DAY_MS = 86_400_000;
 
-/** All or nothing is checked before anything is changed. @throws RestoreError, BackupError, WarehouseBackupError */
+/** All or nothing is checked before anything is changed. @throws BackupError, WarehouseBackupError */
 export async function restoreBackup(parts: BackupParts, request: RestoreRequest): Promise<Restored> {
   const { folder, place, isOfTopics, say } = request;
   const manifest = await readManifest(folder);
@@ -77,8 +60,9 @@ export async function restoreBackup(parts: BackupParts, request: RestoreRequest)
     if (place !== null) {
       say(`rows of before ${new Date(since).toISOString()} are restored: refill takes this moment`);
       const { clickhouseUrl: url, clickhouseCluster: cluster } = parts;
-      const onProgress = (bytes: number): void => say(`ClickHouse: ${Math.round(bytes / 1024 ** 2)} MiB`);
-      places.push(...(await restoreWarehouse({ url, cluster, place, onProgress })).map((one) => one.place));
+      places.push(
+        ...(await restoreWarehouse({ url, cluster, place, onProgress: sayingBytes(say) })).map((one) => one.place),
+      );
     }
     return {
       ...{ taken_at: manifest.taken_at, topics, places },
@@ -91,16 +75,16 @@ function checkWhetherFit(parts: BackupParts, { keys, clickhouse }: Manifest, req
   const own = keyMarks(parts);
   if (own.identity !== keys.identity) {
     const why = 'IDENTITY_SECRET and IDENTITY_KEY are not of the backup: all persons would become others';
-    throw new RestoreError('keys_differ', why);
+    throw new BackupError('keys_differ', why);
   }
   const lost = keys.sealing.filter((mark) => !own.sealing.includes(mark)).map((mark) => mark.split(':')[0]);
   if (request.isOfTopics && lost.length > 0) {
     const why = `SECRETS_KEYS lacks ${lost.join(', ')}: destinations' secrets and passwords would not open`;
-    throw new RestoreError('keys_differ', why);
+    throw new BackupError('keys_differ', why);
   }
   if (request.place === null) return;
   if (clickhouse === null) {
-    throw new RestoreError(
+    throw new BackupError(
       'backup_without_clickhouse',
       'the folder says nothing of ClickHouse, which was not backed up with it',
     );
@@ -109,18 +93,18 @@ function checkWhetherFit(parts: BackupParts, { keys, clickhouse }: Manifest, req
   const places = shownPlaces({ url, cluster, place: request.place });
   if (places.length !== clickhouse.places.length) {
     const why = `${clickhouse.places.length} servers were backed up, and ${places.length} are to be restored`;
-    throw new RestoreError('servers_differ', `${why}: CLICKHOUSE_URL must name as many, in the same order`);
+    throw new BackupError('servers_differ', `${why}: CLICKHOUSE_URL must name as many, in the same order`);
   }
   if (!request.isForced && places.join() !== clickhouse.places.join()) {
     const why = `with this folder ClickHouse wrote ${clickhouse.places.join(', ')}, and not ${places.join(', ')}`;
-    throw new RestoreError(
+    throw new BackupError(
       'place_differs',
       `${why}: take the folder of those rows, which says what came since, or --force for a copy of them`,
     );
   }
   if (!request.isForced && request.nowMs() - clickhouse.since > SUPPRESSED_DAYS * DAY_MS) {
     const why = `persons who were erased more than ${SUPPRESSED_DAYS} days ago would be there again, as nobody knows who they were`;
-    throw new RestoreError('backup_too_old', `${why}; --force brings it back all the same`);
+    throw new BackupError('backup_too_old', `${why}; --force brings it back all the same`);
   }
 }
 
@@ -130,7 +114,7 @@ async function checkTables({ clickhouseUrl }: BackupParts): Promise<void> {
   if (tables.length === 0) return;
   const some = tables.slice(0, 3).join(', ');
   const why = `the database has tables (${some}${tables.length > 3 ? ', ...' : ''}): drop it and create it empty, with all processes stopped`;
-  throw new RestoreError('tables_there', why);
+  throw new BackupError('tables_there', why);
 }
 
 async function checkTopics({ kafka }: BackupParts, { admin }: KafkaSession, { topics }: Manifest): Promise<void> {
@@ -142,10 +126,10 @@ async function checkTopics({ kafka }: BackupParts, { admin }: KafkaSession, { to
     const count = there?.length ?? declared.get(topic);
     if (count !== partitions) {
       const why = `${prefix}${topic} had ${partitions} partitions and has ${count ?? 'none'}: set KAFKA_SMALL_TOPIC_PARTITIONS=${partitions}`;
-      throw new RestoreError('partitions_differ', why);
+      throw new BackupError('partitions_differ', why);
     }
     if (there?.some(({ high }) => Number(high) > 0)) {
-      throw new RestoreError(
+      throw new BackupError(
         'topic_not_empty',
         `${prefix}${topic} has had records: delete it, with all processes stopped`,
       );
@@ -157,7 +141,7 @@ async function checkTopics({ kafka }: BackupParts, { admin }: KafkaSession, { to
 const RECORDS_AT_ONCE = 2_000;
 const BYTES_AT_ONCE = 4 * 1024 * 1024;
 
-/** What becomes of a record on its way back; null: it is left out. */
+/** Whether a record comes back. */
 type Sieve = (value: Buffer) => Promise<boolean>;
 
 async function restoreTopics(
@@ -275,12 +259,9 @@ export async function eraseAnew(
   nowMs: number,
 ): Promise<number> {
   const codec = await createCodec<Erasure>(createRegistry(registryUrl, kafka), TOPICS.erasures, 'erasure');
-  const all = new Map<string, Erasure>();
-  await readTopic(session, TOPICS.erasures, async ({ key, value }) => {
-    const name = key?.toString('utf8') ?? '';
-    const read = value === null ? null : await codec.decode(value);
-    if (read?.ok) all.set(name, read.value);
-    else all.delete(name);
+  const all = await readFacts<Erasure, Map<string, Erasure>>({
+    ...{ session, topic: TOPICS.erasures, codec, logger: createLogger('backup', 'silent') },
+    ...{ empty: () => new Map(), apply: applyFact },
   });
   const anew = [...all.values()].flatMap((one) => erasedAnew(one, sinceMs, nowMs) ?? []);
   if (anew.length === 0) return 0;

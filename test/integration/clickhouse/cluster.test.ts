@@ -129,8 +129,7 @@ test('what was applied is noted on every server, and one that is new gets what t
   const servers = (having: number) =>
     mute((query) => {
       if (query.includes('system.one')) return [{ found: 3 }];
-      if (query.includes('create_table_query'))
-        return [{ name: 'things', query: 'CREATE TABLE svc.things (a Int8) ENGINE = Log' }];
+      if (query.includes('create_table_query')) return [{ made: 'CREATE TABLE svc.things (a Int8) ENGINE = Log' }];
       if (query.includes("name = 'schema_migrations'")) return [{ found: having }];
       return query.startsWith('SELECT name, checksum') ? [{ name: '0001_baseline.sql', checksum: '' }] : [];
     });
