@@ -86,11 +86,11 @@ async function overPlaces(
   { url, cluster, place, onProgress }: BackupOptions,
   statementOf: (server: Server, place: string, on: string) => Promise<string>,
 ): Promise<BackupReport[]> {
-  const kind = kindOf(place);
+  checkPlace(place);
   const warehouse = createWarehouse(url);
   try {
     const servers = serversOf(warehouse, cluster);
-    const isShared = servers.length > 1 && /^(S3|AzureBlobStorage)$/i.test(kind);
+    const isShared = servers.length > 1 && IS_BUCKET.test(place);
     if (isShared && !place.includes(SHARD)) {
       const message = `${servers.length} servers would write to one place: put ${SHARD} into its name`;
       throw new WarehouseBackupError('clickhouse_place_invalid', message);
@@ -101,10 +101,16 @@ async function overPlaces(
     const outcomes = await Promise.allSettled(
       servers.map(async (server, at): Promise<BackupReport> => {
         const own = placeOf(place, at);
-        const bytes = await follow(server, await statementOf(server, own, on), (so) => {
-          done[at] = so;
-          onProgress(done.reduce((sum, one) => sum + one, 0));
-        });
+        const statement = await statementOf(server, own, on);
+        const bytes = await follow(
+          server,
+          statement,
+          (text) => withoutWordsOf(own, text),
+          (so) => {
+            done[at] = so;
+            onProgress(done.reduce((sum, one) => sum + one, 0));
+          },
+        );
         return { place: shownPlace(own), bytes };
       }),
     );
@@ -119,16 +125,15 @@ async function overPlaces(
 
 /** The places of the servers as they are shown, without asking them. @throws WarehouseBackupError */
 export function shownPlaces({ url, cluster, place }: Pick<BackupOptions, 'url' | 'cluster' | 'place'>): string[] {
-  kindOf(place);
+  checkPlace(place);
   const count = cluster?.isReplicated === false ? readClickhouseAddress(url).length : 1;
   return Array.from({ length: count }, (_, at) => shownPlace(placeOf(place, at)));
 }
 
 const placeOf = (place: string, at: number): string => place.replaceAll(SHARD, String(at + 1)).trim();
 
-function kindOf(place: string): string {
-  const kind = PLACE.exec(place)?.[1];
-  if (kind !== undefined) return kind;
+function checkPlace(place: string): void {
+  if (PLACE.test(place)) return;
   throw new WarehouseBackupError('clickhouse_place_invalid', `a place is one of ${KINDS.join('(...), ')}(...)`);
 }
 
@@ -143,9 +148,14 @@ interface Progress {
   bytes: number;
 }
 
-/** Runs a statement in the server, and waits for its end. It goes on there if nobody waits. */
-async function follow(server: Server, statement: string, onProgress: (bytes: number) => void): Promise<number> {
-  const id = await begin(server, statement);
+/** Runs a statement in the server, and waits for its end. It goes on there if nobody waits. `shown` takes secrets out of an error. */
+async function follow(
+  server: Server,
+  statement: string,
+  shown: (text: string) => string,
+  onProgress: (bytes: number) => void,
+): Promise<number> {
+  const id = await begin(server, statement, shown);
   for (let failures = 0; ; ) {
     await sleep(POLL_MS);
     let found: Progress | undefined;
@@ -164,30 +174,44 @@ async function follow(server: Server, statement: string, onProgress: (bytes: num
     }
     onProgress(found.bytes);
     if (/FAILED|CANCELLED/.test(found.status)) {
-      throw new WarehouseBackupError('clickhouse_backup_failed', shownPlace(found.error));
+      throw new WarehouseBackupError('clickhouse_backup_failed', shown(found.error));
     }
     if (/^(BACKUP_CREATED|RESTORED)$/.test(found.status)) return found.bytes;
   }
 }
 
 /** The id under which the server has it. Its words are for the operator, who wrote the place; keys in them are left out. */
-async function begin(server: Server, statement: string): Promise<string> {
+async function begin(server: Server, statement: string, shown: (text: string) => string): Promise<string> {
   try {
     const answer = await server.query({ query: `${statement} ASYNC`, format: 'JSONEachRow' });
     const [begun] = await answer.json<{ id: string }>();
     return begun?.id ?? '';
   } catch (error) {
     if (!(error instanceof ClickHouseError)) throw readError(error);
-    throw new WarehouseBackupError('clickhouse_backup_failed', shownPlace(error.message));
+    throw new WarehouseBackupError('clickhouse_backup_failed', shown(error.message));
   }
 }
 
 /** Names of a database or table, quoted. */
 const nameOf = (name: string): string => `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
 
+/** Of a disk or a file nothing is secret. */
+const IS_BUCKET = /^\s*(S3|AzureBlobStorage)\(/i;
+
+/**
+ * What a server says of a place, without what stands in quotes in it, or behind one that was forgotten: where it cannot be read, the
+ * server quotes any of it, and keys with it.
+ */
+function withoutWordsOf(place: string, text: string): string {
+  const words = IS_BUCKET.test(place) ? place.split(/['"]/).slice(1) : [];
+  const secret = words.filter((word) => /[^\s,()]/.test(word)).toSorted((one, other) => other.length - one.length);
+  return shownPlace(secret.reduce((left, word) => left.replaceAll(word, '...'), text));
+}
+
 /** Without the keys of a bucket, which stand behind its address, are named, or are part of an address. */
 function shownPlace(text: string): string {
   return text
+    .replace(/\/\/[^/@\s']*@/g, '//...@')
     .replace(/((?:S3|AzureBlobStorage)\(\s*'[^']*')(?:\s*,\s*'[^']*')+/gi, '$1, ...')
     .replace(/(\w+\s*=\s*)'[^']*'/g, '$1...')
     .replace(/\?[^'\s)]*/g, '?...');

@@ -87,6 +87,18 @@ test('what is no place, or one that the server refuses, is said without the keys
   );
   expect(refused).toMatchObject({ code: 'clickhouse_backup_failed' });
   expect(String(refused)).not.toContain(secret);
+  for (const place of [
+    // A comma or a quote that was forgotten, and a password in an address.
+    `S3('http://127.0.0.1:1/{shard}' 'KEYNAME', '${secret}')`,
+    `S3('http://127.0.0.1:1/{shard}', 'KEYNAME', '${secret})`,
+    `S3('http://127.0.0.1:1/{shard}', KEYNAME', '${secret}')`,
+    `S3('http://user:${secret}@nohost.invalid/{shard}')`,
+    `S3(nothing, url = 'http://127.0.0.1:1/{shard}', secret_access_key='${secret}')`,
+  ]) {
+    const error: unknown = await backUp(place).catch((one: unknown) => one);
+    expect(error).toMatchObject({ code: 'clickhouse_backup_failed' });
+    expect(String(error)).not.toContain(secret);
+  }
   if (warehouse.servers.length > 1) {
     await expect(backUp("S3('http://127.0.0.1:1/bucket')")).rejects.toMatchObject({ code: 'clickhouse_place_invalid' });
   }
