@@ -6,8 +6,8 @@ import { createWarehouse, readError, select, type Warehouse } from './client.ts'
 import type { Cluster } from './cluster.ts';
 import { readClickhouseAddress, readClickhouseLogin, type Server } from './servers.ts';
 
-/** A statement was refused by the server, or ended in failure. */
-class WarehouseBackupError extends Error {
+/** A statement was refused by the server, or ended in failure; or its place is none, and nothing was begun. */
+export class WarehouseBackupError extends Error {
   readonly code: 'clickhouse_backup_failed' | 'clickhouse_place_invalid';
 
   constructor(code: WarehouseBackupError['code'], message: string) {
@@ -86,15 +86,10 @@ async function overPlaces(
   { url, cluster, place, onProgress }: BackupOptions,
   statementOf: (server: Server, place: string, on: string) => Promise<string>,
 ): Promise<BackupReport[]> {
-  checkPlace(place);
+  checkPlace({ url, cluster, place });
   const warehouse = createWarehouse(url);
   try {
     const servers = serversOf(warehouse, cluster);
-    const isShared = servers.length > 1 && IS_BUCKET.test(place);
-    if (isShared && !place.includes(SHARD)) {
-      const message = `${servers.length} servers would write to one place: put ${SHARD} into its name`;
-      throw new WarehouseBackupError('clickhouse_place_invalid', message);
-    }
     const on = cluster?.isReplicated === true ? ` ON CLUSTER '${cluster.name}'` : '';
     const done = servers.map(() => 0);
     // Told when they are done, also where another one fails: none goes on unwatched.
@@ -123,18 +118,29 @@ async function overPlaces(
   }
 }
 
+type Placed = Pick<BackupOptions, 'url' | 'cluster' | 'place'>;
+
 /** The places of the servers as they are shown, without asking them. @throws WarehouseBackupError */
-export function shownPlaces({ url, cluster, place }: Pick<BackupOptions, 'url' | 'cluster' | 'place'>): string[] {
-  checkPlace(place);
-  const count = cluster?.isReplicated === false ? readClickhouseAddress(url).length : 1;
-  return Array.from({ length: count }, (_, at) => shownPlace(placeOf(place, at)));
+export function shownPlaces(placed: Placed): string[] {
+  checkPlace(placed);
+  return Array.from({ length: countOf(placed) }, (_, at) => shownPlace(placeOf(placed.place, at)));
 }
+
+const countOf = ({ url, cluster }: Placed): number =>
+  cluster?.isReplicated === false ? readClickhouseAddress(url).length : 1;
 
 const placeOf = (place: string, at: number): string => place.replaceAll(SHARD, String(at + 1)).trim();
 
-function checkPlace(place: string): void {
-  if (PLACE.test(place)) return;
-  throw new WarehouseBackupError('clickhouse_place_invalid', `a place is one of ${KINDS.join('(...), ')}(...)`);
+function checkPlace(placed: Placed): void {
+  const { place } = placed;
+  if (!PLACE.test(place)) {
+    throw new WarehouseBackupError('clickhouse_place_invalid', `a place is one of ${KINDS.join('(...), ')}(...)`);
+  }
+  const count = countOf(placed);
+  if (count > 1 && IS_BUCKET.test(place) && !place.includes(SHARD)) {
+    const message = `${count} servers would write to one place: put ${SHARD} into its name`;
+    throw new WarehouseBackupError('clickhouse_place_invalid', message);
+  }
 }
 
 /** Each shard that is told by itself; else one, which tells the others. */
@@ -205,7 +211,8 @@ const IS_BUCKET = /^\s*(S3|AzureBlobStorage)\(/i;
 function withoutWordsOf(place: string, text: string): string {
   const words = IS_BUCKET.test(place) ? place.split(/['"]/).slice(1) : [];
   const secret = words.filter((word) => /[^\s,()]/.test(word)).toSorted((one, other) => other.length - one.length);
-  return shownPlace(secret.reduce((left, word) => left.replaceAll(word, '...'), text));
+  const [said = ''] = text.split(/,?\s*Stack trace/);
+  return shownPlace(secret.reduce((left, word) => left.replaceAll(word, '...'), said));
 }
 
 /** Without the keys of a bucket, which stand behind its address, are named, or are part of an address. */

@@ -1,7 +1,7 @@
 // What is different where rows are on several servers: tables of the shards with one over them all, and statements for each.
 
 import { EVENT_TOPIC_DAYS } from '#infra/kafka/topics.ts';
-import { run } from './client.ts';
+import { run, SIGNS_OF_LIFE } from './client.ts';
 import type { Asked, Warehouse } from './servers.ts';
 
 /** Several servers, each with the rows of a shard. */
@@ -144,6 +144,20 @@ export function alterRows(
   return everywhere(warehouse, cluster, ({ server, on }) =>
     run(server, `ALTER TABLE ${localTable(table, cluster)}${on} ${change}`, {}, settings),
   );
+}
+
+/** Waits until each replica has what any of them has had. Without replicas there is nothing to wait for. @throws WarehouseError */
+export async function syncReplicas(
+  warehouse: Warehouse,
+  cluster: Cluster | null,
+  tables: readonly string[],
+): Promise<void> {
+  if (!cluster?.isReplicated) return;
+  for (const table of tables) {
+    await everywhere(warehouse, cluster, ({ server, on }) =>
+      run(server, `SYSTEM SYNC REPLICA${on} ${localTable(table, cluster)} LIGHTWEIGHT`, {}, SIGNS_OF_LIFE),
+    );
+  }
 }
 
 /** A system table of all servers. */

@@ -262,7 +262,10 @@ const RIGHTS: Record<ProcessKind, (destinations: readonly string[], destination:
         on: words(`event_rows delivery_outcomes duplicates repeated_events inventory cohort_members ${PERSON_TABLES}`),
       },
       { privileges: ['SYSTEM RELOAD DICTIONARY'], on: [] },
-      { privileges: ['SYSTEM SYNC REPLICA'], on: words('erasing event_rows person_links person_splits person_seen') },
+      {
+        privileges: ['SYSTEM SYNC REPLICA'],
+        on: words(`erasing event_rows delivery_outcomes duplicates repeated_events cohort_members ${PERSON_TABLES}`),
+      },
     ],
   }),
   alerts: () => ({

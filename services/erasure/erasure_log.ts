@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { PersonEraser, SiteEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
+import type { RestoredPersons } from '#infra/clickhouse/erasure/restored_persons.ts';
 import type { UnseenPersons } from '#infra/clickhouse/erasure/unseen_persons.ts';
 import { failpoint } from '#infra/failpoint.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
@@ -17,7 +18,6 @@ import type { IdentityIndex } from '#infra/redis/indexes/identity_index.ts';
 import type { RecordSeal } from '#infra/secrets/seal.ts';
 import type { Adapter } from '#pipelines/delivery/contract.ts';
 import { inPhase } from '#pipelines/erasure/erasure.ts';
-import type { PersonSubject } from '#pipelines/erasure/subject.ts';
 import type { SettingsTable } from '#pipelines/settings/table.ts';
 import type { Erasure } from '#schemas/records.ts';
 import type { NoticeSender } from './notices.ts';
@@ -34,7 +34,7 @@ export interface ErasureParts {
   rows: PersonEraser;
   siteRows: SiteEraser;
   /** Who erasures of a site are about that are carried out once more, by their ids; of whom there are no rows it has none. */
-  restored(siteId: string, erasures: readonly Erasure[]): Promise<ReadonlyMap<string, PersonSubject>>;
+  restored: RestoredPersons;
   unseen: UnseenPersons;
   persons: Pick<IdentityIndex, 'groupsOf'>;
   notices: NoticeSender;

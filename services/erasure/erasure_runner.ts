@@ -131,10 +131,13 @@ export async function carryOn(parts: ErasureParts, leads: () => boolean, rest: R
 async function findRestored(parts: ErasureParts, log: ErasureLog, leads: () => boolean, rest: Rest): Promise<void> {
   if (parts.nowMs() < rest.findAfterMs) return;
   const bySite = Map.groupBy([...log.now.values()].filter(isToBeFound), ({ site_id }) => site_id);
+  if (bySite.size === 0) return;
+  rest.findAfterMs = parts.nowMs() + FIND_AGAIN_MS;
+  await parts.restored.sync();
   for (const [siteId, erasures] of bySite) {
     if (!leads()) return;
     rest.findAfterMs = parts.nowMs() + FIND_AGAIN_MS;
-    const found = await parts.restored(siteId, erasures);
+    const found = await parts.restored.find(siteId, erasures);
     rest.findAfterMs = 0;
     const nowMs = parts.nowMs();
     await save(

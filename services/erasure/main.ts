@@ -70,7 +70,7 @@ runProcess(
         siteKeys: createSiteKeyEraser(redis, secondary),
         rows: createPersonEraser(warehouse, config.parts.clickhouseCluster),
         siteRows: createSiteEraser(warehouse, config.parts.clickhouseCluster),
-        restored: createRestoredPersons(warehouse, identitySecret),
+        restored: createRestoredPersons(warehouse, config.parts.clickhouseCluster, identitySecret),
         unseen: createUnseenPersons(warehouse, config.parts.clickhouseCluster),
         persons: createIdentityStore(redis),
       },

@@ -176,13 +176,13 @@ export function createPersonEraser(warehouse: Warehouse, cluster: Cluster | null
     /** Begins to delete everything but the events themselves. */
     async deleteBesides(): Promise<void> {
       await noteOthersOfSplits();
-      for (const table of TABLES) if (table !== 'event_rows') await deletion.begin(table);
+      for (const table of PERSON_TABLES) if (table !== 'event_rows') await deletion.begin(table);
     },
     /** Begins to delete the events; only when nothing else is under way. */
     deleteEvents: (): Promise<void> => deletion.begin('event_rows'),
     /** Whether there are rows of theirs still, or again: also where a mutation was killed. */
     async hasRows(): Promise<boolean> {
-      for (const table of TABLES) if (await deletion.hasAny(table)) return true;
+      for (const table of PERSON_TABLES) if (await deletion.hasAny(table)) return true;
       return false;
     },
     underWay: deletion.underWay,
@@ -228,7 +228,8 @@ const DELETED = {
 } as const satisfies Record<string, (database: string) => string>;
 
 type ErasedTable = keyof typeof DELETED;
-const TABLES = Object.keys(DELETED) as ErasedTable[];
+/** Those from which a person is deleted. */
+export const PERSON_TABLES = Object.keys(DELETED) as readonly ErasedTable[];
 
 /** Rows of a site in one table. */
 interface SiteRows {

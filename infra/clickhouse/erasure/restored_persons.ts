@@ -5,7 +5,8 @@ import { erasedIdentifier, erasedPerson } from '#pipelines/erasure/suppression.t
 import { JOINING } from '#pipelines/identity/identity.ts';
 import type { Erasure } from '#schemas/records.ts';
 import { readError, SIGNS_OF_LIFE, type Warehouse } from '../client.ts';
-import { COLUMN_OF } from './erase_rows.ts';
+import { type Cluster, syncReplicas } from '../cluster.ts';
+import { COLUMN_OF, PERSON_TABLES } from './erase_rows.ts';
 
 type Hashed = Pick<Erasure, 'erasure_id' | 'persons' | 'identifiers'>;
 
@@ -20,9 +21,11 @@ const PERSONS = [
 const GENTLY = { ...SIGNS_OF_LIFE, max_threads: 2, max_bytes_before_external_group_by: '1073741824' } as const;
 const NOBODY: PersonSubject = { persons: [], identifiers: [] };
 
-/** All persons of a site are looked at, one after the other. The function that is answered throws WarehouseError. */
-export function createRestoredPersons(warehouse: Pick<Warehouse, 'query'>, secret: Buffer) {
-  return async (siteId: string, erasures: readonly Hashed[]): Promise<Map<string, PersonSubject>> => {
+export type RestoredPersons = ReturnType<typeof createRestoredPersons>;
+
+/** All persons of a site are looked at, one after the other. Everything throws WarehouseError. */
+export function createRestoredPersons(warehouse: Warehouse, cluster: Cluster | null, secret: Buffer) {
+  async function find(siteId: string, erasures: readonly Hashed[]): Promise<Map<string, PersonSubject>> {
     const found = new Map<string, PersonSubject>();
     const add = (ids: readonly string[], subject: PersonSubject): void => {
       for (const id of ids) found.set(id, together(found.get(id) ?? NOBODY, subject));
@@ -44,6 +47,12 @@ export function createRestoredPersons(warehouse: Pick<Warehouse, 'query'>, secre
       }
     }
     return found;
+  }
+
+  return {
+    /** A replica may not yet have fetched what was restored on another one, and is then asked what there is to be deleted. */
+    sync: (): Promise<void> => syncReplicas(warehouse, cluster, PERSON_TABLES),
+    find,
   };
 }
 

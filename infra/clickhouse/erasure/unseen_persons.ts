@@ -2,7 +2,7 @@
 
 import type { LinkedPerson, PersonGroup, SweepMarks } from '#pipelines/erasure/retention.ts';
 import { AT_ONCE, insertRows, run, SIGNS_OF_LIFE, select, type Warehouse } from '../client.ts';
-import { alterRows, type Cluster, everywhere, localTable } from '../cluster.ts';
+import { alterRows, type Cluster, syncReplicas } from '../cluster.ts';
 import { listed } from '../merge_persons.ts';
 import { reloadPersons } from '../person_dictionaries.ts';
 import { createRowDeletion, forgetErasing, noteErasing, whoIsWhom } from './erase_rows.ts';
@@ -53,15 +53,6 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
     await insertRows(warehouse, 'person_seen', [{ site_id: siteId, person_hash: MARK, seen_at: atSeconds }], NOTED);
   }
 
-  async function syncTables(tables: readonly string[]): Promise<void> {
-    if (!cluster?.isReplicated) return;
-    for (const table of tables) {
-      await everywhere(warehouse, cluster, ({ server, on }) =>
-        run(server, `SYSTEM SYNC REPLICA${on} ${localTable(table, cluster)} LIGHTWEIGHT`, {}, SIGNS_OF_LIFE),
-      );
-    }
-  }
-
   return {
     marks: async (): Promise<SweepMarks> => {
       const rows = await select<{ site: string; at: number }>(
@@ -81,7 +72,8 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
       await alterRows(warehouse, cluster, 'person_seen', change, SIGNS_OF_LIFE);
     },
     /** Waits until each replica has what any of them has had. Without replicas there is nothing to wait for. */
-    sync: (): Promise<void> => syncTables(['event_rows', 'person_links', 'person_splits', 'person_seen']),
+    sync: (): Promise<void> =>
+      syncReplicas(warehouse, cluster, ['event_rows', 'person_links', 'person_splits', 'person_seen']),
     /** Notes of everybody with links when something last arrived of them, as far as that was since then; milliseconds since 1970 UTC. */
     async note(siteId: string, sinceMs: number): Promise<void> {
       await mark(siteId, BEGUN_SECONDS);
@@ -166,7 +158,7 @@ export function createUnseenPersons(warehouse: Warehouse, cluster: Cluster | nul
         warehouse,
         groups.flatMap(({ persons }) => persons.map((value) => ({ ...shared, value }))),
       );
-      await syncTables(['erasing']);
+      await syncReplicas(warehouse, cluster, ['erasing']);
       const newest = groups.reduce((most, { version }) => Math.max(most, version), 0);
       const deletion = deletionOf(newest, seenBeforeMs);
       for (const table of TABLES[what]) await deletion.begin(table);
