@@ -56,6 +56,13 @@ export interface ReadyMessage {
   facts: Record<string, string | number>;
 }
 
+/** What a process that fills ClickHouse after a restore says to whoever started it when all is there. */
+export interface RefilledMessage {
+  kind: 'refilled';
+  /** Records and events that made no row, as when they came. */
+  leftOut: number;
+}
+
 const STOP_MS_MAX = 20_000;
 /** How soon it is logged that a part has gone. */
 const LOOK_MS = 1_000;

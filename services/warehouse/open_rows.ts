@@ -6,6 +6,7 @@ import { databasesOf, openPlaces } from '#infra/places/places.ts';
 import type { FollowedSettings } from '#infra/settings/follow_settings.ts';
 import { phoneHmac } from '#pipelines/identity/identity.ts';
 import { keptPlaces } from '#pipelines/warehouse/visitor.ts';
+import type { EncodedEvent } from '#schemas/event_batch.ts';
 import { openSuppressionList, type Runtime } from '#services/stage/runtime.ts';
 import type { DeadLetters } from './dead_letters.ts';
 import { createInsert, createTableWaits } from './insert.ts';
@@ -16,12 +17,14 @@ interface RowParts {
   settings: FollowedSettings;
   /** What records that make no rows become. */
   deadLetters: DeadLetters;
+  /** Told of each event that makes no row, as whoever it is about was erased; of a site that was erased whole of none. */
+  onErased?: (view: EncodedEvent) => void;
 }
 
 /** Opens what makes rows of records, and inserts them. */
 export async function openRows(runtime: Runtime, config: WarehouseConfig, parts: RowParts) {
   const { registry, metrics, logger, onStop } = runtime;
-  const { warehouse, settings, deadLetters } = parts;
+  const { warehouse, settings, deadLetters, onErased } = parts;
   const { identitySecret, dedupWindowMs } = config;
   const places = await openPlaces(databasesOf(config.placeDatabases), logger);
   onStop(async () => places.stop());
@@ -37,6 +40,7 @@ export async function openRows(runtime: Runtime, config: WarehouseConfig, parts:
       },
       ofSite: (siteId) => keptPlaces(settings.table.site(siteId)),
     },
+    onErased,
   );
   const waits = createTableWaits(metrics, logger, monotonicMs);
   const eventSchemaId = await registry.idOf(TOPICS.identified, 'event_batch');

@@ -40,7 +40,8 @@ const COMPACTED: ReadonlySet<string> = new Set([TOPICS.links, TOPICS.usage]);
 export type Tables = Awaited<ReturnType<typeof createTables>>;
 
 /**
- * @param suppressed Whose events make no rows, as they were erased; `dropped` is told how many.
+ * @param suppressed Whose events make no rows, as they were erased; `dropped` is told how many, and `onErased` which, but for those of sites that
+ * are erased as a whole.
  */
 export async function createTables(
   registry: Registry,
@@ -48,6 +49,7 @@ export async function createTables(
   suppressed: Pick<SuppressionList, 'isErasedPerson' | 'isErasedSite' | 'kept'>,
   dropped: (reason: string, events: number) => void,
   locating: Locating,
+  onErased: (view: EncodedEvent) => void = () => undefined,
 ) {
   const sources = new Map<string, Source>();
   for (const topic of [TOPICS.identified, TOPICS.redeliverWarehouse]) {
@@ -59,7 +61,13 @@ export async function createTables(
         if (!read.ok) return read;
         const kept = suppressed.kept(read.value, (view) => view);
         const left = read.value.length - kept.length;
-        if (left > 0) dropped(ERASED, left);
+        if (left > 0) {
+          dropped(ERASED, left);
+          const stays = new Set(kept);
+          for (const view of read.value) {
+            if (!stays.has(view) && !suppressed.isErasedSite(view.siteId)) onErased(view);
+          }
+        }
         const readAgain = left > 0 ? undefined : () => reader.readAgain(value);
         return { ok: true, value: columnarEvents(kept, phoneHmac, locating, readAgain) };
       },

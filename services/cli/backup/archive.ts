@@ -62,6 +62,7 @@ export class BackupError extends Error {
     | 'topic_not_empty'
     | 'partitions_differ'
     | 'tables_there'
+    | 'database_missing'
     | 'backup_without_clickhouse'
     | 'backup_too_old'
     | 'servers_differ'

@@ -1,7 +1,7 @@
 // Takes a backup: of what only Kafka holds and keeps for long, and of ClickHouse by its own statement.
 
 import { readFileSync } from 'node:fs';
-import { backUpWarehouse } from '#infra/clickhouse/backup.ts';
+import { backUpWarehouse, shownPlaces } from '#infra/clickhouse/backup.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { committedOffset, topicOffsets } from '#infra/kafka/offsets.ts';
 import { readPartitions, readTopic } from '#infra/kafka/read_topic.ts';
@@ -38,6 +38,8 @@ interface BackupRequest {
 interface BackupTaken {
   topics: Record<string, number>;
   places: string[];
+  /** What arrived later may be missing in ClickHouse's rows, in milliseconds since 1970 UTC; null: they were not backed up. */
+  fill_since: number | null;
 }
 
 /** Writes a backup to a folder, which has none. @throws BackupError, WarehouseBackupError */
@@ -46,10 +48,12 @@ export async function takeBackup(
   { folder, place, say, nowMs }: BackupRequest,
 ): Promise<BackupTaken> {
   const takenAtMs = nowMs();
+  if (place !== null) shownPlaces({ url: parts.clickhouseUrl, cluster: parts.clickhouseCluster, place });
   await makeFolder(folder);
   return withKafka(parts, async (session) => {
     // ClickHouse first: what is erased meanwhile is then noted in what follows, and can be erased again where it is brought back.
-    const clickhouse = place === null ? null : await backUpRows(parts, session, place, takenAtMs, say);
+    const clickhouse =
+      place === null ? null : await backUpRows(parts, session, place, takenAtMs, sayingBytes(say, nowMs));
     const topics: Record<string, StoredTopic> = {};
     for (const topic of BACKED_UP) {
       topics[topic] = await backUpTopic(parts, session, folder, topic);
@@ -58,7 +62,8 @@ export async function takeBackup(
     await checkFiles(folder, { topics });
     await writeManifest(folder, { version: VERSION, taken_at: takenAtMs, topics, clickhouse, keys: keyMarks(parts) });
     const counts = Object.entries(topics).map(([topic, { records }]) => [topic, records] as const);
-    return { topics: Object.fromEntries(counts), places: clickhouse?.places ?? [] };
+    const [places, since] = [clickhouse?.places ?? [], clickhouse?.since ?? null];
+    return { topics: Object.fromEntries(counts), places, fill_since: since };
   });
 }
 
@@ -71,10 +76,10 @@ async function backUpRows(
   session: KafkaSession,
   place: string,
   takenAtMs: number,
-  say: (line: string) => void,
+  onProgress: (bytes: number) => void,
 ) {
   const since = await storedSince(session, takenAtMs);
-  const reports = await backUpWarehouse({ url, cluster, place, onProgress: sayingBytes(say) });
+  const reports = await backUpWarehouse({ url, cluster, place, onProgress });
   const bytes = reports.reduce((sum, one) => sum + one.bytes, 0);
   return { places: reports.map((one) => one.place), bytes, since };
 }

@@ -1,11 +1,14 @@
 // Commands that take a backup, look at one, and bring it back.
 
+import type { WarehouseBackupError } from '#infra/clickhouse/backup.ts';
 import { renderTime } from '#services/stage/terminal.ts';
 import { type Commands, type Outcome, option, UsageError } from '../command.ts';
 import { readMoment } from '../read.ts';
 import { BackupError, checkFiles, readManifest } from './archive.ts';
 
 const subject = 'Folder of the backup';
+/** Of an error of ClickHouse's backups, whose module is loaded where it is needed. */
+const PLACE_INVALID: WarehouseBackupError['code'] = 'clickhouse_place_invalid';
 const PLACE = "as ClickHouse says it: S3('https://...', ...), Disk('backups', 'monday'), File('monday')";
 
 export const backupCommands: Commands = {
@@ -25,6 +28,7 @@ export const backupCommands: Commands = {
       const lines = [
         `Backup written to ${args.subject}.`,
         ...taken.places.map((place) => `ClickHouse wrote ${place}.`),
+        ...(taken.fill_since === null ? [] : [filledFrom(taken.fill_since)]),
         'Keep IDENTITY_SECRET, IDENTITY_KEY and SECRETS_KEYS elsewhere: without them it is worth little.',
       ];
       return { text: lines.join('\n'), json: taken };
@@ -43,7 +47,12 @@ export const backupCommands: Commands = {
       const lines = [
         `Taken ${renderTime(taken_at)} by version ${version}; every file is as it was written.`,
         ...Object.entries(topics).map(([topic, { records }]) => `${topic}: ${records} records`),
-        clickhouse === null ? 'ClickHouse was not backed up with it.' : `ClickHouse: ${clickhouse.places.join(', ')}`,
+        ...(clickhouse === null
+          ? ['ClickHouse was not backed up with it.']
+          : [
+              `ClickHouse wrote ${clickhouse.places.join(', ')}, which is not looked at: try a restore elsewhere.`,
+              filledFrom(clickhouse.since),
+            ]),
       ];
       return { text: lines.join('\n'), json: { ...manifest, topics: recordsOf(topics) } };
     },
@@ -89,11 +98,13 @@ export const backupCommands: Commands = {
     subject: 'Since when rows may be missing, as restore says it',
     examples: ['backup refill 2027-01-31T08:00:00.000Z'],
     async run({ subject: moment }, { partsEnvironment, readLocal, nowMs }) {
-      const sinceMs = readMoment(moment, 'MOMENT', nowMs);
-      const status = await withTools(({ runRefill }) => runRefill(partsEnvironment, readLocal, sinceMs));
-      const isDone = status === 0;
-      const text = isDone ? 'Everything that Kafka has since then is in ClickHouse.' : 'Not all of it: run it again.';
-      return { text, json: { is_done: isDone }, isPartial: !isDone };
+      const sinceMs = readPastMoment(moment, nowMs);
+      const leftOut = await withTools(({ runRefill }) => runRefill(partsEnvironment, readLocal, sinceMs));
+      const isDone = leftOut !== null;
+      const text = isDone
+        ? `Everything that Kafka has since then is in ClickHouse${leftOut === 0 ? '' : `, but ${leftOut} that made no row when they came either`}.`
+        : 'It ended before its end, for the reason that is logged above. Once that is mended, run it again.';
+      return { text, json: { is_done: isDone, left_out: leftOut }, isPartial: !isDone };
     },
   },
   'erasure repeat <MOMENT>': {
@@ -101,7 +112,7 @@ export const backupCommands: Commands = {
     subject: 'When the backup of the rows was begun: a time with its offset, or how long ago',
     examples: ['erasure repeat 2027-01-31T08:00Z', 'erasure repeat 3d'],
     async run({ subject: moment }, { partsEnvironment, readLocal, nowMs }) {
-      const sinceMs = readMoment(moment, 'MOMENT', nowMs);
+      const sinceMs = readPastMoment(moment, nowMs);
       const count = await withTools(({ readBackupParts, withKafka, eraseAnew }) => {
         const parts = readBackupParts(partsEnvironment, readLocal);
         return withKafka(parts, (session) => eraseAnew(parts, session, sinceMs, nowMs));
@@ -110,6 +121,15 @@ export const backupCommands: Commands = {
     },
   },
 };
+
+/** @throws UsageError */
+function readPastMoment(text: string, nowMs: number): number {
+  const momentMs = readMoment(text, 'MOMENT', nowMs);
+  if (momentMs > nowMs) throw new UsageError('moment_malformed', `MOMENT ${text} is in the future`);
+  return momentMs;
+}
+
+const filledFrom = (sinceMs: number): string => `Its MOMENT: ${new Date(sinceMs).toISOString()}`;
 
 const saidOf = (erasures: number): string =>
   `${erasures} ${erasures === 1 ? 'erasure is' : 'erasures are'} carried out once more as soon as erasure runs.`;
@@ -137,6 +157,8 @@ async function refusing<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof BackupError ? new UsageError(error.code, error.message) : error;
+    const isForbidden =
+      error instanceof BackupError || (error instanceof Error && 'code' in error && error.code === PLACE_INVALID);
+    throw isForbidden ? new UsageError(String(error.code), error.message) : error;
   }
 }

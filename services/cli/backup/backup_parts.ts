@@ -10,6 +10,7 @@ import { PARTS, SECRETS } from '#infra/config/service_config.ts';
 import { type KafkaSession, openKafka } from '#infra/kafka/client.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { parseKeyRing } from '#infra/secrets/seal.ts';
+import type { ReadyMessage, RefilledMessage } from '#services/stage/runtime.ts';
 import type { Manifest } from './archive.ts';
 
 const { registryUrl, clickhouseUrl, clickhouseCluster, kafka } = PARTS.properties;
@@ -40,22 +41,38 @@ function withLocalKeys(env: Environment, readLocal: ReadLocal): Environment {
 
 const REFILL = fileURLToPath(new URL('../../warehouse/refill.ts', import.meta.url));
 
-/** Runs the process that fills rows in, which logs how far it is. Resolves to its exit status; null: it was killed. */
+/**
+ * Runs the process that fills rows in, which logs on standard error how far it is, and ends where this one does. Resolves to how many
+ * records and events made no row, as when they came; null: it ended before its end.
+ */
 export async function runRefill(env: Environment, readLocal: ReadLocal, sinceMs: number): Promise<number | null> {
   const child = spawn(process.execPath, [REFILL, new Date(sinceMs).toISOString()], {
-    ...{ env: withLocalKeys(env, readLocal), stdio: ['ignore', 'inherit', 'inherit'] },
+    ...{ env: withLocalKeys(env, readLocal), stdio: ['ignore', process.stderr, 'inherit', 'ipc'] },
   });
-  const [status] = (await once(child, 'close')) as [number | null];
-  return status;
+  let leftOut: number | null = null;
+  child.on('message', (message: RefilledMessage | ReadyMessage) => {
+    if (message.kind === 'refilled') leftOut = message.leftOut;
+  });
+  await once(child, 'close');
+  return leftOut;
 }
 
 const MIB = 1024 ** 2;
 
-/** Says how much ClickHouse has written or read so far. */
-export const sayingBytes =
-  (say: (line: string) => void) =>
-  (bytes: number): void =>
-    say(`ClickHouse: ${Math.round(bytes / MIB)} MiB`);
+const QUIET_MS = 60_000;
+
+/** Says how much ClickHouse has written or read so far, where that is more, else each minute: of a cluster it does not tell. */
+export function sayingBytes(say: (line: string) => void, nowMs: () => number): (bytes: number) => void {
+  let said = '';
+  let saidAtMs = 0;
+  return (bytes) => {
+    const now = `ClickHouse: ${Math.round(bytes / MIB)} MiB`;
+    const isMore = now !== said;
+    if (!isMore && nowMs() - saidAtMs < QUIET_MS) return;
+    say(isMore ? now : `${now}, and goes on`);
+    [said, saidAtMs] = [now, nowMs()];
+  };
+}
 
 const MARK_CHARACTERS = 16;
 

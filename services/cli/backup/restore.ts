@@ -1,6 +1,7 @@
 // Brings a backup back: ClickHouse by its own statement, topics record by record; and has erased anew what was erased since.
 
 import { restoreWarehouse, shownPlaces, tablesThere } from '#infra/clickhouse/backup.ts';
+import { WarehouseError } from '#infra/clickhouse/client.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { applyFact, readFacts } from '#infra/kafka/follow_topic.ts';
 import { topicOffsets } from '#infra/kafka/offsets.ts';
@@ -61,7 +62,9 @@ export async function restoreBackup(parts: BackupParts, request: RestoreRequest)
       say(`rows of before ${new Date(since).toISOString()} are restored: refill takes this moment`);
       const { clickhouseUrl: url, clickhouseCluster: cluster } = parts;
       places.push(
-        ...(await restoreWarehouse({ url, cluster, place, onProgress: sayingBytes(say) })).map((one) => one.place),
+        ...(await restoreWarehouse({ url, cluster, place, onProgress: sayingBytes(say, request.nowMs) })).map(
+          (one) => one.place,
+        ),
       );
     }
     return {
@@ -110,7 +113,11 @@ function checkWhetherFit(parts: BackupParts, { keys, clickhouse }: Manifest, req
 
 /** Tables that provisioning makes at a start would stand in the way of those of the backup. */
 async function checkTables({ clickhouseUrl }: BackupParts): Promise<void> {
-  const tables = await tablesThere(clickhouseUrl);
+  const tables = await tablesThere(clickhouseUrl).catch((error: unknown) => {
+    if (!(error instanceof WarehouseError && error.message.includes('UNKNOWN_DATABASE'))) throw error;
+    const why = 'create the database, empty; of npm start, start the parts again, which makes it';
+    throw new BackupError('database_missing', why);
+  });
   if (tables.length === 0) return;
   const some = tables.slice(0, 3).join(', ');
   const why = `the database has tables (${some}${tables.length > 3 ? ', ...' : ''}): drop it and create it empty, with all processes stopped`;
