@@ -81,6 +81,8 @@ export interface IntakeRequest {
   peerAnonymousId: string | null;
   /** That of the event before, where it was taken by the fast path: the events of a request are mostly of one. */
   lastVisitor: LastVisitor | null;
+  /** What the fast path has done for events that it did not take, in steps of the budget. */
+  lostSteps: number;
   /** How many events of the request had the same digest. */
   occurrences: Map<string, number>;
 }
@@ -135,6 +137,7 @@ export function beginRequest(context: IntakeContext, events: number): IntakeRequ
     dropAll: dropAll(context),
     peerAnonymousId: null,
     lastVisitor: null,
+    lostSteps: 0,
     occurrences: new Map(),
   };
 }

@@ -2,7 +2,7 @@
 import type { Found } from '#pipelines/privacy/collect_identifiers.ts';
 import { hmacSha256, pseudonym } from '#pipelines/privacy/hash_identifiers.ts';
 import { networkOf } from '#pipelines/privacy/ip_addresses.ts';
-import { idWorkBudget, type WorkBudget } from '#pipelines/privacy/normalise_text.ts';
+import { detached, idWorkBudget, type WorkBudget } from '#pipelines/privacy/normalise_text.ts';
 import { holdsPersonalText } from '#pipelines/privacy/redact_text.ts';
 import type { Event } from '#schemas/event.ts';
 import type { Device, IntakeRequest, SentEvent } from './call.ts';
@@ -137,7 +137,8 @@ export function createIdMemory(idsMax = IDS_MAX): (events: readonly Event[]) => 
       const key = isUuid ? eventId : `${siteId}\n${eventId}`;
       const known = isUuid ? ofRequest : names;
       const before = known.get(key);
-      if (before === undefined) known.set(key, event);
+      if (before === undefined && isUuid) ofRequest.set(key, event);
+      else if (before === undefined) names.set(detached(key), detached(event));
       else if (before !== event) reused.push({ at, before });
       if (names.size > idsMax) names.delete(names.keys().next().value ?? '');
     }

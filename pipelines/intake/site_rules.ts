@@ -3,6 +3,7 @@ import { BlockList, isIPv4 } from 'node:net';
 import { ALIASES, conversionName } from '#pipelines/events/vocabulary.ts';
 import { normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
 import { comparableForm } from '#pipelines/privacy/key_words.ts';
+import { detached } from '#pipelines/privacy/normalise_text.ts';
 import type { Caller } from '#schemas/event.ts';
 import type { BlockRule, Site } from '#schemas/setting.ts';
 
@@ -188,7 +189,7 @@ function comparableName(event: string): string {
   const word = comparableForm(event);
   if (CACHEABLE.test(event)) {
     if (comparable.size >= NAMES_CACHED_MAX) comparable.clear();
-    comparable.set(event, word);
+    comparable.set(detached(event), detached(word));
   }
   return word;
 }

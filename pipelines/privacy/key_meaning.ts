@@ -19,6 +19,7 @@ import {
   WORDS,
 } from './key_words.ts';
 import {
+  detached,
   HOLDS_NUMBER,
   HOLDS_WRAPPED,
   percentDecoded,
@@ -64,23 +65,22 @@ const cache = new Map<string, KeyMeaning>();
  * budget left for, that value and name are to go.
  */
 export function keyMeaning(key: string, budget?: WorkBudget): KeyMeaning {
-  const known = cache.get(key) ?? (budget === undefined ? undefined : judged.get(budget)?.get(key));
+  const known = cache.get(key) ?? budget?.names?.get(key);
   if (known !== undefined) return known;
   if (budget !== undefined && !spend(budget, STEPS + Math.ceil(key.length / CHARACTERS_PER_STEP))) return UNJUDGED;
   const found = classify(key);
   if (mayKeep(key, found)) {
     if (cache.size >= KEYS_CACHED_MAX) cache.clear();
-    cache.set(key, found);
-  } else if (budget !== undefined)
-    judged.set(budget, (judged.get(budget) ?? new Map<string, KeyMeaning>()).set(key, found));
+    cache.set(detached(key), found);
+  } else if (budget !== undefined) {
+    budget.names ??= new Map();
+    budget.names.set(key, found);
+  }
   return found;
 }
 
 /** What a name says where that is known already, of one that is held in memory; else undefined. */
 export const knownMeaning = (key: string): KeyMeaning | undefined => cache.get(key);
-
-/** The others of a request, which go with it. */
-const judged = new WeakMap<WorkBudget, Map<string, KeyMeaning>>();
 
 /** A key that may be an e-mail address or a phone number itself is not held in memory. */
 function mayKeep(key: string, found: KeyMeaning): boolean {

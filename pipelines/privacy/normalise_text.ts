@@ -1,6 +1,10 @@
 // Text as it is looked through: what that may cost a request, what it may hold, its plain form, and what stands for what was removed.
 
 import type { PhoneNumber } from 'libphonenumber-js/max';
+import type { KeyMeaning } from './key_words.ts';
+
+/** A copy, for what outlives a request: V8 holds a part of a text as a view of the whole, and the whole with it. */
+export const detached = (text: string): string => Buffer.from(text).toString();
 
 /** In steps of a microsecond at most: what is left of 50 ms when a request is read and written. */
 export const REQUEST_STEPS_MAX = 40_000;
@@ -24,6 +28,8 @@ export interface WorkBudget {
   readonly walked: { values: number };
   /** By country and text: what repeats among the events of a request is read once; null: nothing yet. Gone with the request. */
   phones: Map<string, PhoneNumber | null> | null;
+  /** The same of names that are not held in memory. */
+  names: Map<string, KeyMeaning> | null;
 }
 
 /**
@@ -33,7 +39,7 @@ export interface WorkBudget {
  */
 export function createWorkBudget(parts = 1): WorkBudget {
   const allowed = REQUEST_STEPS_MAX * parts;
-  return { allowed, left: allowed, made: { steps: 0 }, walked: { values: 0 }, phones: null };
+  return { allowed, left: allowed, made: { steps: 0 }, walked: { values: 0 }, phones: null, names: null };
 }
 
 /**
@@ -41,11 +47,37 @@ export function createWorkBudget(parts = 1): WorkBudget {
  * another, as events would be counted twice.
  */
 export function idWorkBudget({ allowed, made, walked }: WorkBudget = createWorkBudget()): WorkBudget {
-  return { allowed, left: ID_STEPS_MAX, made, walked, phones: null };
+  return { allowed, left: ID_STEPS_MAX, made, walked, phones: null, names: null };
 }
 
 export function startEvent(budget: WorkBudget): void {
   budget.left = Math.min(EVENT_STEPS_MAX, budget.allowed - budget.made.steps);
+}
+
+/** Where a budget stands, so that it can be put back there. */
+export interface BudgetMark {
+  left: number;
+  steps: number;
+  phones: number;
+  names: number;
+}
+
+export const markOf = ({ left, made, phones, names }: WorkBudget): BudgetMark => ({
+  ...{ left, steps: made.steps },
+  ...{ phones: phones?.size ?? 0, names: names?.size ?? 0 },
+});
+
+/** Undoes what was done since, as if it had not been: what was read meanwhile costs as much again. */
+export function backTo(budget: WorkBudget, { left, steps, phones, names }: BudgetMark): void {
+  budget.left = left;
+  budget.made.steps = steps;
+  forgetBehind(budget.phones, phones);
+  forgetBehind(budget.names, names);
+}
+
+function forgetBehind(read: Map<string, unknown> | null, size: number): void {
+  if (read === null || read.size === size) return;
+  for (const key of [...read.keys()].slice(size)) read.delete(key);
 }
 
 /** Takes so many steps; false, and nothing taken, where fewer are left. */

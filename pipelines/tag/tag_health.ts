@@ -1,5 +1,7 @@
 // Health of a site's tag: what it reports, and what is usual.
 
+import { detached } from '#pipelines/privacy/normalise_text.ts';
+
 /** Days for which events are counted by the hour: what is usual is their median, so that a fall shows for two weeks. */
 export const DAYS_KEPT = 28;
 const DAY_HOURS = 24;
@@ -208,8 +210,7 @@ function pageIn(properties: string): string | null {
   if (known !== undefined) return known;
   const page = pageOf(address);
   if (pagesKnown.size >= ADDRESSES_MAX) pagesKnown.clear();
-  // A copy, as a part of the text would keep the whole.
-  if (address.length <= ADDRESS_CHARACTERS_MAX) pagesKnown.set(Buffer.from(address).toString(), page);
+  if (address.length <= ADDRESS_CHARACTERS_MAX) pagesKnown.set(detached(address), page);
   return page;
 }
 

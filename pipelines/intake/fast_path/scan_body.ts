@@ -11,6 +11,7 @@ import {
   holds,
   type KnownName,
   knownName,
+  NAME_SEED,
   QUOTE,
   wasPlain,
 } from './text_signs.ts';
@@ -263,7 +264,7 @@ function scanObject(body: Buffer, start: number, depth: number, event: ScannedEv
   for (;;) {
     if (body[at] !== QUOTE) return -1;
     const nameStart = at + 1;
-    let hash = 0;
+    let hash = NAME_SEED;
     for (at = nameStart; ; at += 1) {
       const byte = body[at];
       if (byte === QUOTE) break;
@@ -297,8 +298,8 @@ function scanMember(body: Buffer, start: number, depth: number, name: KnownName,
   const byte = body[start];
   const { kind } = name;
   if (kind === 'answer' || kind === 'value') {
+    if (++event.values > VALUES_MAX) return -1;
     const end = endOfNumber(body, start, ANSWER_DIGITS_MAX);
-    event.values += 1;
     if (end >= 0 && kind === 'value' && depth === 1) event.value = { start, end };
     return end;
   }

@@ -9,7 +9,7 @@ import {
 } from '#pipelines/events/consent.ts';
 import type { Properties } from '#pipelines/events/vocabulary.ts';
 import { emptyCollection } from '#pipelines/privacy/collect_identifiers.ts';
-import { spend, type WorkBudget } from '#pipelines/privacy/normalise_text.ts';
+import { backTo, detached, markOf, spend, type WorkBudget } from '#pipelines/privacy/normalise_text.ts';
 import { isNobodysId, isPlaceholderId } from '#pipelines/privacy/placeholder_ids.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import type { Event } from '#schemas/event.ts';
@@ -42,18 +42,26 @@ interface Taken {
 const NO_WARNINGS: readonly EventWarning[] = [];
 const NOTHING_FOUND = emptyCollection();
 
-/** The event as it is stored; null where it has to go the careful way, and then nothing of the budget is gone. */
+/** Steps of events that then went the careful way; a request that made more goes it from there on. */
+const LOST_STEPS_MAX = 1_000;
+
+/**
+ * The event as it is stored; null where it has to go the careful way. Then the budget is as it was, so that this comes out as it does
+ * without a look; what the look took counts as what was walked through.
+ */
 export function takeScanned(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
   const { budget } = call;
-  const { left } = budget;
-  const { steps } = budget.made;
+  if (call.lostSteps > LOST_STEPS_MAX) return null;
+  const before = markOf(budget);
   const taken = take(scanned, call);
   if (taken !== null) {
     budget.walked.values += scanned.values;
     return taken;
   }
-  budget.left = left;
-  budget.made.steps = steps;
+  const lost = budget.made.steps - before.steps;
+  call.lostSteps += lost;
+  budget.walked.values += lost;
+  backTo(budget, before);
   return null;
 }
 
@@ -76,10 +84,10 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
   const currency = scanned.currency === null ? null : readCurrency(scanned.of(scanned.currency));
   const order_id =
     scanned.order_id === null ? null : readOrderId(scanned.of(scanned.order_id), identitySecret, countries, budget);
-  if (!areClean(scanned, call.countries, budget)) return null;
   const visitor = visitorIn(call, scanned.distinct_id === null ? null : scanned.of(scanned.distinct_id));
+  if (visitor === null || !areClean(scanned, call.countries, budget)) return null;
   const properties = scanned.of(scanned.properties);
-  if (visitor === null || mayBeBlocked(scanned, sentName, visitor, properties, call)) return null;
+  if (mayBeBlocked(scanned, sentName, visitor, properties, call)) return null;
   const country = context.caller === 'browser' ? context.country : null;
   const event: Event = {
     site_id: site.site_id,
@@ -148,9 +156,15 @@ function areClean(scanned: ScannedEvent, countries: readonly string[], budget: W
 /** Whether what are no digits in the text cannot become some: only ASCII has as many bytes as characters, and there escapes alone do. */
 function isReadAlike(text: string, { start, end }: TextSpan): boolean {
   return (
-    text.length === end - start && text.length <= KEPT_CHARACTERS_MAX && !text.includes('%') && !text.includes('&#')
+    text.length === end - start &&
+    text.length <= KEPT_CHARACTERS_MAX &&
+    !text.includes('%') &&
+    !(text.includes('#') && REFERENCE.test(text))
   );
 }
+
+/** The beginning of a character reference by number, which may have been escaped several times. */
+const REFERENCE = /&(?:amp;)*#/i;
 
 /**
  * Texts that hold nothing personal, mostly pages' addresses, and the steps that it took to see it. None that could be read
@@ -162,8 +176,7 @@ const KEPT_CHARACTERS_MAX = 256;
 
 function keepClean(text: string, steps: number): void {
   if (cleanTexts.size >= KEPT_MAX) cleanTexts.clear();
-  // A copy, as a part of the body would keep the whole.
-  cleanTexts.set(Buffer.from(text).toString(), steps);
+  cleanTexts.set(detached(text), steps);
 }
 
 /** What events say of consent, by how they write it: few things, and mostly what the event before said. */

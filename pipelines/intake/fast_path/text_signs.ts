@@ -1,6 +1,7 @@
 // What the bytes of a text say of it without a look at the text: the tables behind `isPlain`, and names of properties and events, so that
 // those that are seen over and over make no text.
 
+import { randomInt } from 'node:crypto';
 import { CONSENT_PROPERTIES } from '#pipelines/events/consent.ts';
 import { knownMeaning } from '#pipelines/privacy/key_meaning.ts';
 import type { KeyMeaning, RedactionRule } from '#pipelines/privacy/key_words.ts';
@@ -85,7 +86,7 @@ for (const mark of textsOf(SECRET_MARK.source)) TRIGRAMS[[...Buffer.from(rarest(
 const PATH_REACH = SECRET_PATH_GAP_MAX + Math.max(...PATH_WORDS.map(({ length }) => length));
 
 function mayHoldSecret(body: Uint8Array, start: number, end: number): boolean {
-  let hash = mixed(body[start] as number, body[start + 1] as number);
+  let hash = mixed(mixed(0, body[start] as number), body[start + 1] as number);
   let wordAt = -PATH_REACH;
   for (let at = start + TRIGRAM - 1; at < end; at += 1) {
     const byte = body[at] as number;
@@ -221,11 +222,15 @@ function kindOf(name: string, meaning: KeyMeaning): NameKind | null {
   return KINDS.get(name) ?? (answers ? 'answer' : 'any');
 }
 
-/** Open addressing; at most a quarter of it is taken. */
+/** Open addressing; at most a quarter of it is taken, so that nobody's names stand so far from their slots but by intent. */
+const TRIES_MAX = 16;
 let slots: (KnownName | undefined)[] = new Array(SLOTS);
 let names = 0;
 
-/** A hash of bytes, begun with 0: FNV-1a. */
+/** What a hash of a name begins with: another one in each process, so that nobody knows which names meet. */
+export const NAME_SEED = randomInt(2 ** 31);
+
+/** A hash of bytes: FNV-1a. */
 export const hashed = (hash: number, byte: number): number => Math.imul(hash ^ byte, 0x01000193);
 
 /**
@@ -234,12 +239,14 @@ export const hashed = (hash: number, byte: number): number => Math.imul(hash ^ b
  * @param hash Of the bytes.
  */
 export function knownName(body: Buffer, start: number, end: number, hash: number): KnownName | null {
-  let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1);
-  for (let known = slots[slot]; known !== undefined; known = slots[slot]) {
+  const first = hash ^ (hash >>> 15);
+  for (let tries = 0; tries < TRIES_MAX; tries += 1) {
+    const slot = (first + tries) & (SLOTS - 1);
+    const known = slots[slot];
+    if (known === undefined) return learn(body, start, end, slot);
     if (holds(body, start, end, known.bytes)) return known;
-    slot = (slot + 1) & (SLOTS - 1);
   }
-  return learn(body, start, end, slot);
+  return null;
 }
 
 /** Whether bytes are these. */

@@ -85,6 +85,7 @@ export const FOREIGN_DIGITS = [
   '６５４ ５４９２１７',
   '٩١٢ ٣٤٥ ٦٧٨',
   '&#xaea;&#xaeb;&#xaec; &#xaed;&#xaee;&#xaef;&#xaea;&#xaeb;&#xaec;',
+  '&amp;#xaea;&amp;#xaeb;&amp;#xaec; &amp;#xaed;&amp;#xaee;&amp;#xaef;&amp;#xaea;&amp;#xaeb;&amp;#xaec;',
 ];
 const SECRET_PATHS = [
   'https://shop.example/reset-password/AbCdEfGhIjKlMnOp',
