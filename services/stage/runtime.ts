@@ -137,6 +137,8 @@ async function start(
   life.stops.push(async () => tracer?.stop());
   const parts = createPartStates(logger, metrics, monotonicMs);
   let hasStarted = false;
+  const readyHelp = 'Whether the process does its work: 0 while it starts, or waits for what /ready names';
+  metrics.read('svc_ready', readyHelp, [], () => [[{}, hasStarted && parts.waitingFor().length === 0 ? 1 : 0]]);
   const metricsPort = await serveMetrics(config, metrics, () => ({
     waitingFor: [...(hasStarted ? [] : ['start']), ...parts.waitingFor()],
     away: parts.away(),
@@ -210,11 +212,13 @@ interface Part {
 /** The parts of a process, each with whether it is well. */
 export function createPartStates(
   logger: Pick<Logger, 'warn' | 'info'>,
-  metrics: Pick<Metrics, 'gauge'>,
+  metrics: Pick<Metrics, 'read'>,
   monotonicMs: () => number,
 ) {
   const parts = new Map<string, Part>();
-  const up = metrics.gauge('svc_part_up', 'Whether a part that the process uses is well', ['part']);
+  metrics.read('svc_part_up', 'Whether a part that the process uses is well', ['part'], () =>
+    [...parts].map(([part, { isWell }]) => [{ part }, isWell() ? 1 : 0]),
+  );
 
   function add(name: string, isNeeded: boolean, isWell: () => boolean): void {
     parts.set(name, { isNeeded, isWell, awayMs: parts.get(name)?.awayMs ?? null });
@@ -226,7 +230,6 @@ export function createPartStates(
 
   function lookAt(name: string, part: Part): void {
     const isWell = part.isWell();
-    up.set({ part: name }, isWell ? 1 : 0);
     if (isWell === (part.awayMs === null)) return;
     if (part.awayMs === null) {
       part.awayMs = monotonicMs();
@@ -252,7 +255,7 @@ export function createPartStates(
       Object.fromEntries(
         [...parts].flatMap(([name, { awayMs }]) => (awayMs === null ? [] : [[name, Math.round(wallMsOf(awayMs))]])),
       ),
-    /** Logs and counts what has changed since the last call: one line when a part goes, and one when it returns. */
+    /** Logs what has changed since the last call: one line when a part goes, and one when it returns. */
     look(): void {
       for (const [name, part] of parts) lookAt(name, part);
     },
