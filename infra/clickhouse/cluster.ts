@@ -110,6 +110,19 @@ function altered(name: string, rest: string, { name: cluster, isReplicated }: Cl
     : [alter(`${name}_local`)];
 }
 
+/**
+ * Statements for a cluster stand in a queue of each of its servers: one that is away comes to them when it is back, in their order,
+ * and is not waited for longer than this.
+ */
+export const DDL_SETTINGS = {
+  ...SIGNS_OF_LIFE,
+  distributed_ddl_output_mode: 'null_status_on_timeout',
+  distributed_ddl_task_timeout: '60',
+} as const;
+
+/** For what is asked of all servers, and is worth having of those that answer. */
+export const WHO_ANSWERS = { skip_unavailable_shards: 1 } as const;
+
 /** A server to which a statement goes that changes tables, and what stands in it behind the name of the table. */
 export interface Place {
   server: Asked;

@@ -2,8 +2,8 @@
 
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
-import { run, SIGNS_OF_LIFE, select, type Warehouse, WarehouseError } from './client.ts';
-import { type Cluster, everywhere, ofAllServers, onCluster } from './cluster.ts';
+import { run, select, type Warehouse, WarehouseError } from './client.ts';
+import { type Cluster, DDL_SETTINGS, everywhere, ofAllServers, onCluster, WHO_ANSWERS } from './cluster.ts';
 import { awaitMigrationsKnown, definitionsOf, hasServerWithout, runInRounds } from './new_servers.ts';
 import type { Asked } from './servers.ts';
 import { readClickhouseLogin } from './servers.ts';
@@ -133,16 +133,6 @@ async function apply(server: Asked, migration: Migration, statements: readonly s
   });
 }
 
-/**
- * Statements for a cluster stand in a queue of each of its servers: one that is away comes to them when it is back, in their order,
- * and is not waited for longer than this.
- */
-const DDL_SETTINGS = {
-  ...SIGNS_OF_LIFE,
-  distributed_ddl_output_mode: 'null_status_on_timeout',
-  distributed_ddl_task_timeout: '60',
-} as const;
-
 async function runOn(server: Asked, query: string): Promise<void> {
   await server.command({ query, clickhouse_settings: DDL_SETTINGS });
 }
@@ -228,6 +218,8 @@ export async function renewDictionaries(
       server,
       `SELECT name, groupUniqArray(comment) AS comments FROM ${tables}
        WHERE database = currentDatabase() AND engine = 'Dictionary' GROUP BY name`,
+      {},
+      WHO_ANSWERS,
     );
     const known = new Map(dictionaries.map(({ name, comments }) => [name, comments.join()]));
     for (const statement of statements) {
@@ -236,7 +228,7 @@ export async function renewDictionaries(
       const query = statement.replace('CREATE DICTIONARY IF NOT EXISTS', 'CREATE OR REPLACE DICTIONARY');
       for (const one of cluster === null ? [query] : onCluster([query], cluster, database)) {
         // What refers to a dictionary does so by its name, and finds the new one under it.
-        await run(server, one, {}, { check_table_dependencies: 0 });
+        await run(server, one, {}, { ...DDL_SETTINGS, check_table_dependencies: 0 });
       }
       renewed.add(name);
     }

@@ -1,5 +1,5 @@
 import { run, SIGNS_OF_LIFE, select, type Warehouse } from './client.ts';
-import { alterRows, type Cluster, everywhere, localTable } from './cluster.ts';
+import { alterRows, type Cluster, DDL_SETTINGS, everywhere, localTable } from './cluster.ts';
 import { listed } from './merge_persons.ts';
 
 /** A row's age: that of an event which came late is from when it came, as what was accepted is to be found. */
@@ -28,7 +28,12 @@ export async function keepDays(
   await everywhere(warehouse, cluster, async ({ server, on }) => {
     const now = await ttlOf(server, local);
     if (days === 0 ? now === null : now === rule) return;
-    await run(server, `ALTER TABLE ${local}${on} ${change} SETTINGS materialize_ttl_after_modify = 0`);
+    await run(
+      server,
+      `ALTER TABLE ${local}${on} ${change} SETTINGS materialize_ttl_after_modify = 0`,
+      {},
+      DDL_SETTINGS,
+    );
   });
 }
 
@@ -50,7 +55,7 @@ export async function dropAgedWeekly(
   const local = localTable(table, cluster);
   await everywhere(warehouse, cluster, async ({ server, on }) => {
     const [row] = await select<{ isSet: number }>(server, query, { table: local, setting });
-    if (!row?.isSet) await run(server, `ALTER TABLE ${local}${on} MODIFY SETTING ${setting}`);
+    if (!row?.isSet) await run(server, `ALTER TABLE ${local}${on} MODIFY SETTING ${setting}`, {}, DDL_SETTINGS);
   });
 }
 

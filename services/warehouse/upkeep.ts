@@ -1,5 +1,6 @@
 // ClickHouse beside the inserts: retention, nightly merges, duplicate checks, person dictionaries.
-import { createWarehouse, type Warehouse, watchWarehouse } from '#infra/clickhouse/client.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createWarehouse, type Warehouse, WarehouseError, watchWarehouse } from '#infra/clickhouse/client.ts';
 import { watchDuplicates } from '#infra/clickhouse/inserts/duplicate_check.ts';
 import { mergeNightly } from '#infra/clickhouse/merge_persons.ts';
 import {
@@ -20,6 +21,7 @@ import { tellServers, watchServerHealth } from '#infra/clickhouse/server_health.
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { PartsConfig } from '#infra/config/service_config.ts';
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
+import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
 import type { FollowedSettings } from '#infra/settings/follow_settings.ts';
 import type { Site } from '#schemas/setting.ts';
@@ -45,7 +47,7 @@ export async function openWarehouse(
     nowMs: monotonicMs,
   });
   onStop(async () => personReloader.stop());
-  await applyRetention(warehouse, config, clickhouseCluster);
+  await onceAvailable(() => applyRetention(warehouse, config, clickhouseCluster), logger);
   const settings = await openSettings(runtime);
   everyNight(runtime, config.personMergeHour, [
     ['rewrite of merged persons', () => mergeNightly(warehouse, clickhouseCluster)],
@@ -63,6 +65,21 @@ const CHECK_SECONDS = [0.05, 0.1, 0.5, 1, 5, 10, 60, 300];
 
 /** Copies are for the trace of an event, which few look at later. */
 const DUPLICATE_DAYS_MAX = 30;
+
+const AWAY_PAUSE_MS = 2_000;
+
+/** Ended by an error the process would be started again, by many supervisors ever later. @throws WarehouseError but for a server that is away */
+async function onceAvailable(work: () => Promise<void>, logger: Pick<Logger, 'warn'>): Promise<void> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof WarehouseError && error.code === 'warehouse_unavailable')) throw error;
+      logger.warn({ err: error }, 'ClickHouse does not answer, waiting for it');
+      await sleep(AWAY_PAUSE_MS);
+    }
+  }
+}
 
 /** Sets how long tables keep their rows, in days; 0: for ever. @throws WarehouseError */
 async function applyRetention(

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { run, select, type Warehouse } from '../client.ts';
-import { type Cluster, everywhere } from '../cluster.ts';
+import { type Cluster, everywhere, WHO_ANSWERS } from '../cluster.ts';
 
 /** A query that ClickHouse works on. Neither its text nor its values: they may name a person. */
 export interface RunningQuery extends QueryName {
@@ -32,7 +32,7 @@ export function createRunningQueries(warehouse: Warehouse, cluster: Cluster | nu
   async function list(): Promise<RunningQuery[]> {
     const query = `SELECT initial_query_id AS id, max(elapsed) AS seconds, sum(read_rows) AS rows, sum(memory_usage) AS bytes
       FROM ${processes} GROUP BY id ORDER BY seconds DESC`;
-    return (await select<Row>(warehouse, query, { cluster: cluster?.name })).flatMap(runningOf);
+    return (await select<Row>(warehouse, query, { cluster: cluster?.name }, WHO_ANSWERS)).flatMap(runningOf);
   }
 
   return {
