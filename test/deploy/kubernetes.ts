@@ -157,6 +157,11 @@ const manifestsOf = (process: DeployedProcess): Manifest[] => [
   disruptionBudgetOf(process),
 ];
 
+/** By exit status 3 it says that something differs and was left as it is: others may run. */
+const PROVISION_COMMAND = {
+  command: ['/bin/sh', '-c', '/bin/sh /app/deploy/run.sh "$0" || test $? -eq 3'],
+};
+
 /** Gone ten minutes after it ended: a Job cannot be changed, so that the next version could not be applied beside it. */
 const PROVISION_JOB: Manifest = {
   apiVersion: 'batch/v1',
@@ -171,7 +176,7 @@ const PROVISION_JOB: Manifest = {
       spec: {
         ...POD_SECURITY,
         restartPolicy: 'Never',
-        containers: [{ ...containerOf(PROVISION), securityContext: CONTAINER_SECURITY }],
+        containers: [{ ...containerOf(PROVISION), ...PROVISION_COMMAND, securityContext: CONTAINER_SECURITY }],
       },
     },
   },

@@ -30,10 +30,12 @@ const ALL = [...DEPLOYED, PROVISION];
 const ofKinds = (...kinds: readonly DeployedProcess['kind'][]): Rule =>
   ofProcesses(DEPLOYED.filter(({ kind }) => kinds.includes(kind)));
 
+const SENTINEL_PORT = 26_379;
+
 const toPart = (part: Part): Manifest =>
   egress(`to-${part}`, ofProcesses(ALL.filter(({ parts }) => parts.includes(part))), {
     to: [namespace(part)],
-    ports: tcp(PART_PORTS[part]),
+    ports: tcp(PART_PORTS[part], ...(part === 'redis' ? [SENTINEL_PORT] : [])),
   });
 
 /** Addresses that are of no platform: of clusters, hosts and their metadata services. */

@@ -72,7 +72,8 @@ function processOf(kind: ProcessKind, destination = ''): DeployedProcess {
   const { redis, clickhouse } = rightsOf(kind, NAMES, destination);
   const variables = readBy(kind, NAMES, destination);
   const isOwn = ({ facts }: Variable): boolean =>
-    SECRET_VARIABLES.has(facts.variable) || ['KAFKA_SASL_USERNAME', 'METRICS_PORT'].includes(facts.variable);
+    SECRET_VARIABLES.has(facts.variable) ||
+    ['KAFKA_SASL_USERNAME', 'METRICS_PORT', 'ALERTS_MAIL_FROM'].includes(facts.variable);
   return {
     name: destination === '' ? kind : `${kind}-${destination}`,
     kind,
