@@ -71,7 +71,8 @@ export const WAREHOUSE = Type.Object({
   eventDays: integer('WAREHOUSE_EVENT_DAYS', {
     default: KEPT_DAYS,
     maximum: DAYS_MAX,
-    description: 'Days for which events are kept; `0`: for ever ([retention](operations.md#retention)).',
+    description:
+      'Days for which events are kept; `0`: for ever ([retention](operations.md#retention)). The same for erasure, which forgets persons behind their events.',
   }),
   outcomeDays: integer('WAREHOUSE_OUTCOME_DAYS', {
     default: KEPT_DAYS,

@@ -120,7 +120,14 @@ async function rotateIn(part: LoginPart, folder: string, ports: Ports): Promise<
   return [
     `${Object.keys(plan.passwords).length} users of ${part} have new passwords beside the old, which the files in ${folder} have now.`,
     `Start the processes anew with them, then: svc password finish ${part} --environment ${folder}`,
+    ...leftOut(part, files),
   ];
+}
+
+/** What is another server's, and stays as it is. */
+function leftOut(part: LoginPart, files: readonly EnvFile[]): string[] {
+  const isSecond = part === 'redis' && files.some((file) => valueIn(file, 'REDIS_SECONDARY_URL') !== '');
+  return isSecond ? ['Those of REDIS_SECONDARY_URL are as they were: change them there and in the files by hand.'] : [];
 }
 
 /** Stages new texts of files once the plan is written, so that a plan tells whose they are. @param plan Null: it is written. */
