@@ -162,6 +162,25 @@ const FUNCTIONS = new RegExp(
   'i',
 );
 
+/**
+ * Of them those that take arguments: the name alone stands for the function where one is passed, as in `arrayMap(file, paths)` since
+ * ClickHouse 26.4. Names that people give to columns of their own, such as region and views, are none of these.
+ */
+const REFERENCES = new RegExp(
+  `^(${[
+    'file',
+    'sleep(eachrow)?',
+    'logtrace',
+    'generateserialid',
+    'ai(classify|generate|embed|extract|translate)',
+    '__\\w*',
+    '(dict(get|has|isin)|joinget|region(to|in|hierarchy)|addressto|naivebayes|filesystem|zookeeper|mergetree|ismergetree|evalml)\\w*',
+    'demangle|catboostevaluate|showcertificate|globalvariable|hascolumnintable',
+    'get(server\\w+|macro|mergetreesetting|clienthttpheader|maxtablename\\w*)',
+  ].join('|')})$`,
+  'i',
+);
+
 /** Kinds of nodes that analysts' SQL has none of, and what is said of them. */
 const NODES: Record<string, string> = {
   Set: 'takes no SETTINGS',
@@ -203,6 +222,7 @@ function nodeProblem(node: string, before: string): string | null {
     return `takes no table function ${name}`;
   }
   if (kind === 'Function' && FUNCTIONS.test(name)) return `takes no function ${name}`;
+  if (kind === 'Identifier' && REFERENCES.test(name)) return `takes no function ${name}`;
   const isTable = kind === 'Identifier' || kind === 'TableIdentifier';
   if (isTable && /^(system|information_schema)\./i.test(name) && !SYSTEM_TABLES.test(name)) {
     return `takes no table ${name}`;
