@@ -4,7 +4,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import { isIPv4 } from 'node:net';
 import { domainToASCII } from 'node:url';
 import { hmacSha256 } from '#pipelines/privacy/hash_identifiers.ts';
-import { EVERYTHING, plainText } from '#pipelines/privacy/normalise_text.ts';
+import { EVERYTHING, normalised, plainText } from '#pipelines/privacy/normalise_text.ts';
 import type { ItemName } from './definition_fields.ts';
 import type { Proof } from './engage_request.ts';
 import type { Form } from './form.ts';
@@ -327,8 +327,7 @@ export function readableText(text: string): string {
  */
 export function coreOfText(text: string): string {
   const readable = readableText(text).toLowerCase();
-  const core = readable
-    .normalize('NFD')
+  const core = normalised(readable, 'NFD')
     .replaceAll(BETWEEN_WORDS, '')
     .replaceAll(LOOK_ALIKE, (deadLetter) => LOOK_ALIKES.get(deadLetter) ?? deadLetter);
   return core.length < CHARACTERS_MIN ? readable.replaceAll(/\s+/g, ' ').trim() : core;

@@ -15,6 +15,7 @@ import {
 import { normaliseIp } from '#pipelines/privacy/ip_addresses.ts';
 import {
   createWorkBudget,
+  detached,
   EVERYTHING,
   idWorkBudget,
   normaliseEmail,
@@ -335,7 +336,7 @@ function judge(bearer: AgentSource, userAgent: string): boolean {
   if (redactText(userAgent) !== userAgent) return verdict;
   const known = verdicts[bearer];
   if (known.size >= VERDICTS_CACHED_MAX) known.clear();
-  known.set(userAgent, verdict);
+  known.set(detached(userAgent), verdict);
   return verdict;
 }
 

@@ -181,13 +181,15 @@ function unescaped(text: Buffer, start: number, end: number): string {
 }
 
 /** JSON with every object's keys sorted, so that equal values give equal text whatever order they were written in. */
-export function canonicalJson(value: unknown): string {
+export function canonicalJson(value: unknown, depth = 0): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  // A parser takes it, and nobody sends it.
+  if (depth > DEPTH_MAX) return '"deep"';
+  if (Array.isArray(value)) return `[${value.map((one) => canonicalJson(one, depth + 1)).join(',')}]`;
   const members = value as Readonly<Record<string, unknown>>;
   let text = '';
   for (const key of Object.keys(members).sort()) {
-    if (members[key] !== undefined) text += `,${JSON.stringify(key)}:${canonicalJson(members[key])}`;
+    if (members[key] !== undefined) text += `,${JSON.stringify(key)}:${canonicalJson(members[key], depth + 1)}`;
   }
   return `{${text.slice(1)}}`;
 }

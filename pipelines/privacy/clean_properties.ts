@@ -100,7 +100,7 @@ function cleanObject(object: JsonObject, role: Role, depth: number, walk: Walk):
     if (walk.problem !== null) return object;
     const value = object[key];
     const meaning = keyMeaning(key, walk.budget);
-    const isAnswer = meaning.answers && isAnswerPersonal(object, value);
+    const isAnswer = meaning.answers && isAnswerPersonal(object, value, walk.budget);
     const kept = isAnswer ? REMOVED : cleanMember(key, meaning, value, role, depth, walk);
     const name = meaning.suspicious ? cleanName(key, walk) : key;
     if (copy === null && (kept !== value || name !== key)) copy = copyFirst(object, keys, at);

@@ -14,7 +14,7 @@ import {
 } from './hash_identifiers.ts';
 import { isReachableAddress, writtenAddress } from './ip_addresses.ts';
 import { type Feed, RANKS } from './key_words.ts';
-import { REDACTED, type WorkBudget } from './normalise_text.ts';
+import { detached, normalised, REDACTED, type WorkBudget } from './normalise_text.ts';
 import {
   isCookielessId,
   isMissingId,
@@ -27,8 +27,10 @@ import {
 import { redactText } from './redact_text.ts';
 
 const PLACE_CHARACTERS_MAX = 100;
-/** No postcode has more, nor the name of a place; and some words for one mean a phone in another language. */
-const PLACE_DIGITS_MAX = 9;
+/** No postcode has more; and some words for one mean a phone in another language. */
+const ZIP_DIGITS_MAX = 9;
+/** Nor has the name of a place: a postcode beside it, and fewer than a phone number. */
+const PLACE_DIGITS_MAX = 6;
 const LETTER = /\p{L}/u;
 const DIGIT = /\p{Nd}/gu;
 
@@ -120,7 +122,7 @@ function feedAddress(found: Found, text: string, rank: number): boolean {
 
 /** An address, or of those that proxies list (`client, proxy, proxy`) the first that can be a visitor's. */
 function readAddress(text: string): string | null {
-  const addresses = text.split(',').flatMap((part) => writtenAddress(part) ?? []);
+  const addresses = text.split(',', MEMBERS_MAX).flatMap((part) => writtenAddress(part) ?? []);
   return addresses.find(isReachableAddress) ?? addresses[0] ?? null;
 }
 
@@ -138,8 +140,8 @@ function read(kind: Exclude<Column, 'client_ip'>, text: string, { countries, bud
   if (kind === 'client_user_agent') return cleanUserAgent(text, budget);
   const given = asSha256(text.trim());
   if (given !== null) return given;
-  const place = redactText(text.trim().normalize('NFC'), false, kind === 'zip' ? [] : countries, budget);
-  if ((place.match(DIGIT)?.length ?? 0) > PLACE_DIGITS_MAX) return REDACTED;
+  const place = redactText(normalised(text.trim(), 'NFC'), false, kind === 'zip' ? [] : countries, budget);
+  if ((place.match(DIGIT)?.length ?? 0) > (kind === 'zip' ? ZIP_DIGITS_MAX : PLACE_DIGITS_MAX)) return REDACTED;
   if (place === '' || place.length > PLACE_CHARACTERS_MAX) return null;
   // `country_code: '49'` is what is dialled.
   if (kind === 'country' && !LETTER.test(place)) return null;
@@ -291,6 +293,8 @@ function setRecipientAside(person: CollectedPerson): void {
 }
 
 const CHARACTERS_MAX = 1024;
+/** So that nothing is cut to what it cannot be told by any more. */
+const CHARACTERS_READ_MAX = 2 * CHARACTERS_MAX;
 const CONTROL_CHARACTERS = /\p{Cc}/gu;
 const CLEAN_MAX = 2048;
 /** User agents that need no cleaning: few are seen over and over, and none of these holds personal text. */
@@ -299,12 +303,12 @@ const alreadyClean = new Set<string>();
 /** A user agent as it may be stored: at most 1024 characters, none of them a control, no personal text; null if empty. */
 export function cleanUserAgent(text: string, budget?: WorkBudget): string | null {
   if (alreadyClean.has(text)) return text;
-  const plain = text.slice(0, CHARACTERS_MAX).replace(CONTROL_CHARACTERS, '').trim();
-  const clean = redactText(plain, false, [], budget);
+  const plain = text.slice(0, CHARACTERS_READ_MAX).replace(CONTROL_CHARACTERS, '').trim();
+  const clean = redactText(plain, false, [], budget).slice(0, CHARACTERS_MAX);
   if (clean === '') return null;
   if (clean === text) {
     if (alreadyClean.size >= CLEAN_MAX) alreadyClean.clear();
-    alreadyClean.add(text);
+    alreadyClean.add(detached(text));
   }
   return clean;
 }

@@ -1,5 +1,6 @@
 // Codes of countries and states, and names of cities, as platforms compare them.
 import { asSha256, sha256Hex } from './hash_identifiers.ts';
+import { normalised } from './normalise_text.ts';
 
 const TEXT_CHARACTERS_MAX = 100;
 /** ISO 3166-2, a country and a part of it: `CA-ON`. */
@@ -31,8 +32,7 @@ const COUNTRIES: ReadonlySet<string> = new Set(ALPHA_2_BY_3.values());
 
 /** The letters of a name as names are compared: in lower case, without spaces and punctuation. */
 const lettersOf = (text: string): string =>
-  text
-    .normalize('NFC')
+  normalised(text, 'NFC')
     .toLowerCase()
     .replace(/[^\p{L}\p{M}]/gu, '');
 

@@ -9,7 +9,7 @@ import {
 } from 'libphonenumber-js/max';
 import type { Identifiers } from '#schemas/event.ts';
 import { networkOf } from './ip_addresses.ts';
-import { normaliseEmail, plainText, scanText } from './normalise_text.ts';
+import { normalised, normaliseEmail, plainText, scanText } from './normalise_text.ts';
 import { isDummyNumber, isPlaceholderAddress } from './placeholder_ids.ts';
 
 const BLOCK_BYTES = 64;
@@ -184,7 +184,7 @@ interface NameHashes {
  * null.
  */
 export function hashName(text: string): NameHashes | null {
-  const trimmed = text.trim().normalize('NFC');
+  const trimmed = normalised(text.trim(), 'NFC');
   const given = asSha256(trimmed);
   if (given !== null) return { name: given, name_google: null };
   if (trimmed.length > NAME_CHARACTERS_MAX || isMd5(trimmed)) return null;
@@ -197,7 +197,7 @@ export function hashName(text: string): NameHashes | null {
 
 /** Hashes a name in lower case with the apostrophe or hyphen that it has, as Google's libraries do; null where it has none. */
 export function hashWholeName(text: string): string | null {
-  const lower = text.trim().normalize('NFC').toLowerCase();
+  const lower = normalised(text.trim(), 'NFC').toLowerCase();
   return lower.length <= NAME_CHARACTERS_MAX && APOSTROPHE_OR_HYPHEN.test(lower) ? sha256Hex(lower) : null;
 }
 

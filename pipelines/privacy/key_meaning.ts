@@ -21,6 +21,7 @@ import {
 import {
   detached,
   HOLDS_NUMBER,
+  HOLDS_SECRET,
   HOLDS_WRAPPED,
   percentDecoded,
   plainText,
@@ -100,8 +101,8 @@ function classify(key: string): KeyMeaning {
   const feeds = segments.slice(0, -1).every(leadsToPerson) ? found.feeds : null;
   const { secret, isPlural } = secretBy(segments);
   const names = secret === null ? namedBy(segments.at(-1) ?? '', found) : null;
-  const holdsNumber = (scanText(plain) & (HOLDS_NUMBER | HOLDS_WRAPPED)) !== 0;
-  const suspicious = holdsNumber || SUSPICIOUS.test(plain) || !key.isWellFormed();
+  const isLookedAt = (scanText(plain) & (HOLDS_NUMBER | HOLDS_WRAPPED | HOLDS_SECRET)) !== 0;
+  const suspicious = isLookedAt || SUSPICIOUS.test(plain) || !key.isWellFormed();
   const rank = feeds === null ? found.rank : rankOf(key, comparableForm(segments.at(-1) ?? ''));
   const isAsFound = feeds === found.feeds && rank === found.rank && names === null && secret === null && !suspicious;
   return isAsFound ? found : { ...found, feeds, rank, suspicious, names, secret, isPlural };
@@ -277,18 +278,22 @@ const KIND = /type|kind|label|title/i;
  * `{ name: 'phone', value: '4155550100' }`. What people write comes as text: a
  * JSON number is rather a revenue or a price, unless the field's name leaves no doubt.
  */
-export function isAnswerPersonal(record: Readonly<Record<string, unknown>>, answer: unknown): boolean {
-  if (typeof answer === 'number') return looksLikePhone(answer) && isFormRecord(record);
+export function isAnswerPersonal(
+  record: Readonly<Record<string, unknown>>,
+  answer: unknown,
+  budget: WorkBudget,
+): boolean {
+  if (typeof answer === 'number') return looksLikePhone(answer) && isFormRecord(record, budget);
   if (typeof answer !== 'string' && !Array.isArray(answer)) return false;
-  for (const key of FIELDS) if (Object.hasOwn(record, key) && isPersonal(record[key], answer)) return true;
+  for (const key of FIELDS) if (Object.hasOwn(record, key) && isPersonal(record[key], answer, budget)) return true;
   return false;
 }
 
 /** Whether a record names a field that can only be a phone number's, and no money. */
-function isFormRecord(record: Readonly<Record<string, unknown>>): boolean {
+function isFormRecord(record: Readonly<Record<string, unknown>>, budget: WorkBudget): boolean {
   const known = formRecords.get(record);
   if (known !== undefined) return known;
-  const isForm = namesPhoneField(record);
+  const isForm = namesPhoneField(record, budget);
   formRecords.set(record, isForm);
   return isForm;
 }
@@ -296,15 +301,17 @@ function isFormRecord(record: Readonly<Record<string, unknown>>): boolean {
 /** Asked of each number of a record that may be an answer, and the same for all of them. */
 const formRecords = new WeakMap<object, boolean>();
 
-function namesPhoneField(record: Readonly<Record<string, unknown>>): boolean {
+function namesPhoneField(record: Readonly<Record<string, unknown>>, budget: WorkBudget): boolean {
   const keys = Object.keys(record);
   if (keys.some((key) => MONEY.test(key))) return false;
-  return keys.some((key) => FIELDS.has(key) && !KIND.test(key) && isSurelyPhone(record[key]));
+  return keys.some((key) => FIELDS.has(key) && !KIND.test(key) && isSurelyPhone(record[key], budget));
 }
 
-function isSurelyPhone(field: unknown): boolean {
+function isSurelyPhone(field: unknown, budget: WorkBudget): boolean {
   if (typeof field !== 'string' || field.length > FIELD_CHARACTERS_MAX) return false;
-  const { removal, opens } = keyMeaning(field);
+  const meaning = keyMeaning(field, budget);
+  if (meaning === UNJUDGED) return true;
+  const { removal, opens } = meaning;
   return removal === 'always' && opens === 'phone';
 }
 
@@ -320,7 +327,10 @@ export function isPairPersonal(values: readonly unknown[], isOfPairs: boolean, b
   if (meaning === UNJUDGED) return true;
   if (meaning.secret !== null)
     return isSecretOf(meaning, answer) && (isOfPairs || typeof answer !== 'string' || !WORDS.test(answer));
-  return looksLikePhone(answer) && (typeof answer === 'number' ? isSurelyPhone(field) : isPersonal(field, answer));
+  return (
+    looksLikePhone(answer) &&
+    (typeof answer === 'number' ? isSurelyPhone(field, budget) : isPersonal(field, answer, budget))
+  );
 }
 
 /** Whether a list holds pairs of names and values alone, as the entries of a form are listed. */
@@ -332,9 +342,10 @@ function isPair(values: readonly unknown[]): values is [string, unknown] {
   return values.length === 2 && typeof values[0] === 'string';
 }
 
-function isPersonal(field: unknown, answer: unknown): boolean {
+function isPersonal(field: unknown, answer: unknown, budget: WorkBudget): boolean {
   if (typeof field !== 'string' || field.length > FIELD_CHARACTERS_MAX) return false;
-  const meaning = keyMeaning(field);
+  const meaning = keyMeaning(field, budget);
+  if (meaning === UNJUDGED) return true;
   const { removal, feeds, opens } = meaning;
   if (meaning.secret !== null) return isSecretOf(meaning, answer);
   if (feeds === 'first_name' || feeds === 'last_name') return removal === 'always' && typeof answer === 'string';

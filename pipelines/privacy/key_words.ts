@@ -1,5 +1,7 @@
 // Words in the names of properties: those of identifiers and those of secrets.
 
+import { normalised } from './normalise_text.ts';
+
 /** What a person's record gives under a key. */
 export type Feed =
   | 'email'
@@ -251,8 +253,11 @@ const NUMBER_CHARACTERS_MAX = 60;
 const CODE_MIN = 100;
 const NUMBER_MIN = 10_000;
 
-/** Words alone, as two methods of signing in are listed: `['password', 'google']`. */
-export const WORDS = /^(?:\p{Lu}+|\p{L}\p{Ll}*)(?:[ _-](?:\p{Lu}+|\p{L}\p{Ll}*))*$/u;
+/**
+ * Words alone, as two methods of signing in are listed: `['password', 'google']`. No text is matched by it in two ways, as looking for
+ * all of them would take time without end.
+ */
+export const WORDS = /^(?:\p{Lu}{2,}|\p{L}\p{Ll}*)(?:[ _-](?:\p{Lu}{2,}|\p{L}\p{Ll}*))*$/u;
 
 /** Whether what stands under a key is a secret by what the key says. */
 export function isSecretOf({ secret, isPlural }: KeyMeaning, value: unknown): boolean {
@@ -261,9 +266,12 @@ export function isSecretOf({ secret, isPlural }: KeyMeaning, value: unknown): bo
   return isSecret(secret, value);
 }
 
+/** Lists in each other that are looked through: as many as properties may have. */
+const LISTS_MAX = 16;
+
 /** Whether what stands under such a key is a secret, by itself or as one of a list. */
-export function isSecret(removal: SecretRemoval, value: unknown): boolean {
-  if (Array.isArray(value)) return value.some((one) => isSecret(removal, one));
+export function isSecret(removal: SecretRemoval, value: unknown, depth = 0): boolean {
+  if (Array.isArray(value)) return depth >= LISTS_MAX || value.some((one) => isSecret(removal, one, depth + 1));
   if (typeof value === 'number') return isSecretNumber(removal, value);
   if (typeof value !== 'string') return false;
   switch (removal) {
@@ -292,6 +300,6 @@ const NOT_ASCII = /[^\0-\x7f]/;
 
 /** Lower case without separators and accents: `First-Name`, `first_name` and `firstName` are one word. */
 export function comparableForm(text: string): string {
-  const plain = NOT_ASCII.test(text) ? text.normalize('NFKD') : text;
+  const plain = NOT_ASCII.test(text) ? normalised(text, 'NFKD') : text;
   return plain.replace(SEPARATORS, '').toLowerCase();
 }

@@ -15,6 +15,7 @@ import {
   HOLDS_NUMBER_BEHIND,
   HOLDS_PERCENT,
   HOLDS_PLUS,
+  normalised,
   REDACTED,
   spend,
   type WorkBudget,
@@ -259,7 +260,7 @@ function wordsOf(...lists: readonly string[]): ReadonlySet<string> {
 /** Lower case, without accents. */
 function plain(word: string): string {
   const lower = word.toLowerCase();
-  return NOT_ASCII.test(lower) ? lower.normalize('NFD').replace(MARK, '').normalize('NFC') : lower;
+  return NOT_ASCII.test(lower) ? normalised(lower, 'NFD').replace(MARK, '').normalize('NFC') : lower;
 }
 
 const BACKSLASH = 0x5c;

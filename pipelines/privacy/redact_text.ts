@@ -64,12 +64,18 @@ export function redactText(
   if (bits === 0 || (stands === 'article' && isArticleNumber(text))) return text;
   const how: Redaction = { anonymous, countries, budget: budget ?? createWorkBudget(), stands };
   const readable = redactReadable(text, bits, how);
-  if ((bits & HOLDS_PERCENT) === 0) return readable;
-  return redactEncoded(readable, (part) => {
-    const found = scanText(part);
-    return found === 0 ? part : redactReadable(part, found, how);
-  });
+  const clean =
+    (bits & HOLDS_PERCENT) === 0
+      ? readable
+      : redactEncoded(readable, (part) => {
+          const found = scanText(part);
+          return found === 0 ? part : redactReadable(part, found, how);
+        });
+  return clean.length > GROWTH_MAX * text.length + REDACTED.length ? REDACTED : clean;
 }
+
+/** By how many times a text may become longer: a character of some that people use becomes eighteen, and one that is encoded again nine. */
+const GROWTH_MAX = 4;
 
 /** Whether an id or a name holds a raw e-mail address, a phone number that is written as one, or a secret. */
 export function holdsPersonalText(text: string, countries: readonly string[] = NOWHERE, budget?: WorkBudget): boolean {
