@@ -147,7 +147,7 @@ export async function followFacts<Fact, Facts>(options: FactOptions<Fact, Facts>
   const { session, topic, onFatal, empty } = options;
   const all = empty();
 
-  const { stop } = await followTopic({
+  const { stop, isCurrent } = await followTopic({
     ...{ kafka: session.kafka, topic, groupPrefix: session.config.prefix, onFatal },
     async onRecord(key, value) {
       if (await readFact(options, all, key, value)) options.onApplied?.(all, key);
@@ -158,6 +158,7 @@ export async function followFacts<Fact, Facts>(options: FactOptions<Fact, Facts>
     all,
     /** What the topic holds at this moment, to its very end. */
     readNow: (): Promise<Facts> => readFacts(options),
+    isCurrent,
     stop,
   };
 }

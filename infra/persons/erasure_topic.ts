@@ -37,7 +37,7 @@ export async function followErasures(
 ) {
   const codec = await createCodec<Erasure>(registry, TOPICS.erasures, 'erasure');
   const list = createSuppressionList(secret);
-  const { all, readNow, stop } = await followFacts<Erasure, Map<string, Erasure>>({
+  const { all, readNow, isCurrent, stop } = await followFacts<Erasure, Map<string, Erasure>>({
     ...{ session, topic: TOPICS.erasures, codec, logger, onFatal },
     empty: () => new Map(),
     apply: applyFact,
@@ -50,6 +50,8 @@ export async function followErasures(
     all: all as ReadonlyMap<string, Erasure>,
     /** What the topic holds at this moment, to its very end, by their ids. */
     readNow,
+    /** Whether the list is of everything that was written up to now, except what is on its way. */
+    isCurrent,
     stop,
   };
 }

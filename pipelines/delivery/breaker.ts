@@ -262,26 +262,20 @@ export function recordOutage(
     case 'away':
       return outage;
     case 'probing':
-      return awayFor(health, Math.min(outage.forMs * 2, config.awayMsMax), nowMs);
+      return awayFor(health.reason, Math.min(outage.forMs * 2, config.awayMsMax), nowMs);
     case 'here': {
       const failures = outage.failures + 1;
       const sites = outage.sites.includes(siteId) ? outage.sites : [...outage.sites, siteId].slice(-config.sitesMin);
       if (failures < config.failuresMax || sites.length < Math.min(config.sitesMin, call.sites))
         return { kind: 'here', failures, sites };
-      return awayFor(health, config.awayMs, nowMs);
+      return awayFor(health.reason, config.awayMs, nowMs);
     }
   }
 }
 
-/** Never for less than the platform asks for, of which six hours count at the most. */
-function awayFor(health: Extract<Health, { reason: string }>, forMs: number, nowMs: number): Outage {
-  const askedMs = health.kind === 'throttled' ? (health.retryAfterMs ?? 0) : 0;
-  return {
-    kind: 'away',
-    reason: health.reason,
-    untilMs: nowMs + Math.max(forMs, Math.min(askedMs, RETRY_AFTER_MS_MAX)),
-    forMs,
-  };
+/** Whatever wait a platform asks for in its answer to one site is that site's: its own breaker keeps to it. */
+function awayFor(reason: string, forMs: number, nowMs: number): Outage {
+  return { kind: 'away', reason, untilMs: nowMs + forMs, forMs };
 }
 
 /**

@@ -177,8 +177,8 @@ export interface Adapter<Settings = unknown> {
     person: ErasedPerson,
     context: Pick<RequestContext<Settings>, 'destination' | 'settings' | 'baseUrl' | 'nowMs'>,
   ): HttpRequest;
-  /** @param eventIds of the events in the request that was answered, in their order. */
-  classify(answer: Answer, eventIds: readonly string[]): Verdict;
+  /** @param sentIds of the events in the request that was answered, in their order: the `dedupId` of each. */
+  classify(answer: Answer, sentIds: readonly string[]): Verdict;
 }
 
 /** What became of one event in one attempt. `tookMs` is the time of the call; 0 when none was made. */

@@ -79,7 +79,8 @@ function preparePiece(run: Run, entry: EventEntry, index: number): IndexedSerial
       return [];
     }
     const json = JSON.stringify(mapped.form);
-    return [{ entry, index, json, bytes: Buffer.byteLength(json), group: mapped.group }];
+    const { group, dedupId } = mapped;
+    return [{ entry, index, json, bytes: Buffer.byteLength(json), group, dedupId }];
   } catch (error) {
     run.outcomes[index] = dead('map_failed', error instanceof Error ? error.name : typeof error);
     return [];
@@ -182,13 +183,16 @@ export function decide<Settings>(
   return { kind: 'send', rule, ...ruled, name, mappedEventName: mappedTo, choices, given: unruled };
 }
 
+type Prepared = Extract<MapResult, { kind: 'skip' }> | (Extract<MapResult, { kind: 'mapped' }> & { dedupId: string });
+
 /** What a destination makes of an event: its form, or why it is skipped, for a reason of `decide` or of its own. */
-export function prepare<Settings>(target: Target<Settings>, site: Site, entry: EventEntry, nowMs: number): MapResult {
+export function prepare<Settings>(target: Target<Settings>, site: Site, entry: EventEntry, nowMs: number): Prepared {
   const decision = decide(target, site, entry, nowMs);
   if (decision.kind === 'skip') return { kind: 'skip', reason: decision.reason };
   const { entry: ruled, name, mappedEventName, choices, properties, withheld, given } = decision;
   const { event } = ruled;
-  return target.adapter.map(ruled, {
+  const sentId = dedupId(given.entry.event, given.properties);
+  const mapped = target.adapter.map(ruled, {
     destination: target.id,
     settings: target.settings,
     site,
@@ -199,10 +203,11 @@ export function prepare<Settings>(target: Target<Settings>, site: Site, entry: E
     further: event.mode === 'offline' ? [] : (event.further_identifiers ?? []),
     choices,
     properties,
-    dedupId: dedupId(given.entry.event, given.properties),
+    dedupId: sentId,
     library: given.properties['$lib'],
     nowMs,
   });
+  return mapped.kind === 'skip' ? mapped : { ...mapped, dedupId: sentId };
 }
 
 /**

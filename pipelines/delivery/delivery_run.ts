@@ -69,6 +69,8 @@ export interface DeliveryPorts {
 
 export interface IndexedSerializedEvent extends SerializedEvent {
   index: number;
+  /** The id by which the platform tells doubles, where it takes one. */
+  dedupId: string;
 }
 
 /** An event that was refused by itself, while it is open whether that is about the event. */

@@ -303,9 +303,9 @@ async function callNow(run: Run, batch: readonly IndexedSerializedEvent[]): Prom
   const { destination, baseUrl } = job;
   const context = { destination, settings, baseUrl, group, token: token.token, nowMs: ports.nowMs() };
   const request = job.adapter.request(batch, context);
-  const eventIds = batch.map((piece) => piece.entry.event.event_id);
+  const sentIds = batch.map(({ dedupId }) => dedupId);
   const answered = await ports.send(request, timeoutMs, batch);
-  const verdict = job.adapter.classify(answered, eventIds);
+  const verdict = job.adapter.classify(answered, sentIds);
   if (verdict.kind === 'credentials_broken') forgetToken(run);
   const answer = answerExcerpt(answered, [...Object.values(job.secrets), token.token], countriesOf(job.site));
   return { verdict, isShared: request.trusted, tookMs: ports.monotonicMs() - startedMs, answer };

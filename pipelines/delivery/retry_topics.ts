@@ -87,9 +87,9 @@ export function probeTopic(question: Omit<RetryRequest, 'attempt'>): RetryChoice
   return longestDelay(question, question.retryAfterMs ?? 0);
 }
 
-/** Where an event of a slow site goes; dead reasons as in `nextRetry`. */
-export function slowRetry(question: Omit<RetryRequest, 'attempt'>): RetryChoice {
-  return choiceOf(question, SLOW, question.nowMs);
+/** Where an event of a slow site goes: it was not tried, so that only the platform's age limit ends it. */
+export function slowRetry({ nowMs, deadlineMs }: Pick<RetryRequest, 'nowMs' | 'deadlineMs'>): RetryChoice {
+  return choiceOf({ firstAttemptedAtMs: nowMs, deadlineMs }, SLOW, nowMs);
 }
 
 function longestDelay(question: Omit<RetryRequest, 'attempt'>, delayMsMax: number): RetryChoice {

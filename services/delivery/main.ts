@@ -63,7 +63,8 @@ runStage(
     const jobs = await createJobReader(registry, adapter.name, idsOf, { releases, scans }, suppressed);
     const schemaId = await registry.idOf(TOPICS.identified, 'event_batch');
     const transform = createTransform({
-      ...{ settings, attempts, watch, uncommitted, metrics, jobs, schemaId },
+      ...{ attempts, watch, uncommitted, metrics, jobs, schemaId },
+      isCurrent: () => settings.isCurrent() && suppressed.isCurrent(),
       spansOf: (batch, startMs) =>
         beginBatchSpans(tracer, batch, { groupId, startMs, isReplay: batch.topic === replayTopic(adapter.name) }),
       output: await createDeliveryOutput(registry, adapter, session.config, (record) =>

@@ -14,8 +14,8 @@ import type { JobReader, TakenJobs } from './job_reader.ts';
 import type { DeliveryOutput } from './output.ts';
 
 interface TransformOptions {
-  /** Whether the settings are known as they are now. */
-  settings: { isCurrent(): boolean };
+  /** Whether the settings, and whose events are to be dropped, are known as they are now. */
+  isCurrent(): boolean;
   watch: Pick<OutageWatch, 'ask' | 'probed' | 'awayUntilMs'>;
   jobs: Pick<JobReader, 'take'>;
   attempts: Attempts;
@@ -34,36 +34,61 @@ const SETTINGS_POLL_MS = 1_000;
 
 /**
  * What becomes of a batch. While the destination is away all lies where it is; one record at a time shows whether it is
- * back. It lies there too while the settings may be behind: an event must not be passed over because its site's
- * destination is not known yet.
+ * back. It lies there too while the settings, or the list of who was erased, may be behind: an event must not be passed over
+ * because its site's destination is not known yet, nor be sent because its person's erasure is not.
  *
  * A batch whose transaction failed comes again; the outcomes that platforms gave before are kept until then.
  */
 export function createTransform(options: TransformOptions): (batch: InBatch) => Promise<TransformResult> {
-  const { settings, watch, uncommitted, nowMs } = options;
+  const { isCurrent, watch, uncommitted, nowMs } = options;
+  const makesWay = createProbeCount();
   return async (batch) => {
     const [first, second] = batch.records;
     uncommitted.committed(batch, first?.offset ?? 0);
-    if (!settings.isCurrent()) return leaving(first?.offset ?? 0, nowMs() + SETTINGS_POLL_MS);
+    if (!isCurrent()) return leaving(first?.offset ?? 0, nowMs() + SETTINGS_POLL_MS);
     const permit = watch.ask();
     if (permit.kind === 'wait') return leaving(first?.offset ?? 0, permit.notBeforeMs);
-    if (permit.kind === 'go') return attempt(options, batch, false);
-    const probe = await attempt(options, { ...batch, records: batch.records.slice(0, 1), lag: batch.lag + 1 }, true);
+    if (permit.kind === 'go') return attempt(options, batch, null);
+    const head = { ...batch, records: batch.records.slice(0, 1), lag: batch.lag + 1 };
+    const probe = await attempt(options, head, makesWay);
     if (probe.leave !== undefined || second === undefined) return probe;
     return { ...probe, leave: { offset: second.offset, notBeforeMs: nowMs() } };
   };
 }
 
-async function attempt(options: TransformOptions, batch: InBatch, isProbe: boolean): Promise<TransformResult> {
+/** Failed probes of one record, after which the next one probes: it may be its own events that the platform fails at. */
+const PROBES_MAX = 3;
+
+type MakesWay = (batch: InBatch, attempted: readonly Attempted[]) => boolean;
+
+/**
+ * Whether a record that brought nothing as a probe goes to a retry topic like any other, so that the one behind it probes: where its
+ * site's breaker alone holds it back, or it has failed again and again.
+ */
+function createProbeCount(): MakesWay {
+  const counts = new Map<string, { offset: number; failed: number }>();
+  return ({ topic, partition, records }, attempted) => {
+    if (!attempted.some(({ outcome }) => outcome.outcome === 'diverted')) return true;
+    const [place, offset] = [`${topic}/${partition}`, records[0]?.offset ?? 0];
+    const before = counts.get(place);
+    const failed = before?.offset === offset ? before.failed + 1 : 1;
+    counts.set(place, { offset, failed });
+    return failed >= PROBES_MAX;
+  };
+}
+
+/** @param makesWay Of a probe; null: it is none. */
+async function attempt(options: TransformOptions, batch: InBatch, makesWay: MakesWay | null): Promise<TransformResult> {
   const { watch, output, uncommitted, metrics, nowMs } = options;
   const startedMs = nowMs();
   const spans = options.spansOf(batch, startedMs);
   const taken = await options.jobs.take(batch, startedMs);
   const work = await attemptAll(options, batch, taken, spans, startedMs);
   failpoint('delivery.after_answer');
-  if (isProbe) watch.probed(work.attempted.some(({ outcome }) => outcome.outcome === 'paused'));
+  if (makesWay !== null) watch.probed(work.attempted.some(({ outcome }) => outcome.outcome === 'paused'));
   const awayUntilMs = watch.awayUntilMs();
-  if (awayUntilMs !== null && batch.topic === TOPICS.identified && isUnsettled(work)) {
+  const isLeft = awayUntilMs !== null && batch.topic === TOPICS.identified && isUnsettled(work);
+  if (isLeft && makesWay?.(batch, work.attempted) !== true) {
     uncommitted.forget(batch);
     return leaving(batch.records[0]?.offset ?? 0, awayUntilMs);
   }

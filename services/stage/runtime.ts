@@ -13,7 +13,7 @@ import { createKeyedProducer, type KeyedProducer } from '#infra/kafka/producers.
 import { declareTopics } from '#infra/kafka/topics.ts';
 import { createLogger, type Logger } from '#infra/log/logger.ts';
 import { createMetrics, type Metrics } from '#infra/metrics/metrics.ts';
-import { followErasures } from '#infra/persons/erasure_topic.ts';
+import { type FollowedErasures, followErasures } from '#infra/persons/erasure_topic.ts';
 import { readClock } from '#infra/redis/client.ts';
 import { createRedis, nodesOf, type Redis } from '#infra/redis/connection.ts';
 import {
@@ -314,14 +314,17 @@ export async function openSettings({ session, registry, logger, fatal, onStop }:
   return settings;
 }
 
-/** Whose events are dropped as they were erased: the list follows its topic until the process stops. */
+/**
+ * Whose events are dropped as they were erased: the list follows its topic until the process stops, and says whether it is as the topic is
+ * now.
+ */
 export async function openSuppressionList(
   { session, registry, logger, fatal, onStop }: Runtime,
   identitySecret: Buffer,
-): Promise<SuppressionList> {
-  const erasures = await followErasures(session, registry, logger, fatal, identitySecret);
-  onStop(() => erasures.stop());
-  return erasures.list;
+): Promise<SuppressionList & Pick<FollowedErasures, 'isCurrent'>> {
+  const { list, isCurrent, stop } = await followErasures(session, registry, logger, fatal, identitySecret);
+  onStop(() => stop());
+  return { ...list, isCurrent };
 }
 
 /** A producer for records with a partition of their own, which ends with the process. */

@@ -64,14 +64,12 @@ test('a probe that called nobody makes way for the next at once', () => {
   expect(afterEmptyProbe(AVAILABLE, CONFIG, true, 1)).toEqual(AVAILABLE);
 });
 
-test('it stays away for as long as the platform asks', () => {
-  const asked: Health = { kind: 'throttled', reason: 'http_429', retryAfterMs: 60_000 };
-  expect(after(each(SIX, asked))).toMatchObject({ kind: 'away', untilMs: 60_000, forMs: CONFIG.awayMs });
-});
-
-test('it is asked again after six hours where a proxy asks for a week', () => {
-  const asked: Health = { kind: 'throttled', reason: 'http_429', retryAfterMs: 604_800_000 };
-  expect(after(each(SIX, asked))).toMatchObject({ kind: 'away', untilMs: 21_600_000 });
+test('the wait that one site is asked for keeps the others no longer than an outage does', () => {
+  const asked: Health = { kind: 'throttled', reason: 'http_429', retryAfterMs: 3_600_000 };
+  const away = after(each(SIX, asked));
+  expect(away).toMatchObject({ kind: 'away', untilMs: CONFIG.awayMs });
+  const probing = outagePermit(away, CONFIG, CONFIG.awayMs).outage;
+  expect(after([['a', asked]], 20, probing, CONFIG.awayMs)).toMatchObject({ kind: 'away', untilMs: 3 * CONFIG.awayMs });
 });
 
 test('a probe that is never heard of again is given up', () => {

@@ -7,6 +7,7 @@ import {
   RETRY_AGE_MAX_MS,
   RETRY_DELAYS,
   type RetryRequest,
+  slowRetry,
   topicsOf,
 } from '#pipelines/delivery/retry_topics.ts';
 
@@ -19,6 +20,14 @@ const question = (changes: Partial<RetryRequest> = {}): RetryRequest => ({
   deadlineMs: null,
   random: 0,
   ...changes,
+});
+
+describe('an event that waits for a slow site', () => {
+  it('is not dead of a time in which nothing was tried', () => {
+    const nowMs = RETRY_AGE_MAX_MS + HOUR_MS;
+    expect(slowRetry(question({ nowMs }))).toEqual({ kind: 'retry', retryTopic: 'slow', dueAtMs: nowMs });
+    expect(slowRetry(question({ nowMs, deadlineMs: nowMs }))).toEqual({ kind: 'dead', reason: 'too_old' });
+  });
 });
 
 describe('the lane of an attempt', () => {

@@ -5,7 +5,12 @@ import type { OutRecord } from '#infra/kafka/record.ts';
 import { createLogger } from '#infra/log/logger.ts';
 import { createMetrics } from '#infra/metrics/metrics.ts';
 import { parseKeyRing, sealSecret } from '#infra/secrets/seal.ts';
-import { BREAKER_DEFAULTS, createBreakers, createRejectionTracker } from '#pipelines/delivery/breaker.ts';
+import {
+  BREAKER_DEFAULTS,
+  createBreakers,
+  createRejectionTracker,
+  type OutagePermit,
+} from '#pipelines/delivery/breaker.ts';
 import { createSiteConcurrencyLimiter, createSlowSites } from '#pipelines/delivery/concurrency.ts';
 import type { Answer } from '#pipelines/delivery/contract.ts';
 import { createUncommittedOutcomes } from '#pipelines/delivery/delivery_run.ts';
@@ -25,7 +30,14 @@ const SOURCE = { topic: 'events.identified', partition: 0 };
 const AVAILABLE = { ask: () => ({ kind: 'go' as const }), probed: () => undefined, awayUntilMs: () => null };
 
 /** A process that delivers to GA4, which counts whatever comes again a second time; a record holds one event. */
-function world(given: { awayUntilMs?: () => number | null; moved?: (offset: number) => boolean } = {}) {
+interface Given {
+  awayUntilMs?: () => number | null;
+  moved?: (offset: number) => boolean;
+  isCurrent?: () => boolean;
+  permit?: () => OutagePermit;
+}
+
+function world(given: Given = {}) {
   const table = createSettingsTable();
   const ring = parseKeyRing(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
   const place = { siteId: 'site_1', destination: 'ga4', field: 'api_secret' };
@@ -66,9 +78,13 @@ function world(given: { awayUntilMs?: () => number | null; moved?: (offset: numb
   });
   const transform = createTransform({
     ...{ attempts, uncommitted, schemaId: 1, nowMs, metrics: createMetrics('delivery.ga4') },
-    settings: { isCurrent: () => true },
+    isCurrent: given.isCurrent ?? (() => true),
     spansOf: () => null,
-    watch: { ...AVAILABLE, awayUntilMs: given.awayUntilMs ?? AVAILABLE.awayUntilMs },
+    watch: {
+      ...AVAILABLE,
+      ask: given.permit ?? AVAILABLE.ask,
+      awayUntilMs: given.awayUntilMs ?? AVAILABLE.awayUntilMs,
+    },
     jobs: {
       async take({ records }) {
         const isMoved = (offset: number): boolean => given.moved?.(offset) === true;
@@ -142,6 +158,48 @@ test('a commit whose answer was lost leaves nothing behind', async () => {
   await transform(batch(2, 3));
   await transform(batch(0, 1));
   expect(sent).toEqual([0, 1, 2, 0].map(nameAt));
+});
+
+test('nothing is sent while it is not known who was erased, or what is set', async () => {
+  let isCurrent = false;
+  const { transform, batch, sent } = world({ isCurrent: () => isCurrent });
+  expect(await transform(batch(0, 2))).toMatchObject({ outputs: [], leave: { offset: 0 } });
+  expect(sent).toEqual([]);
+  isCurrent = true;
+  await transform(batch(0, 2));
+  expect(sent).toHaveLength(2);
+});
+
+test('a record at whose events the platform fails probes three times, and the next one then', async () => {
+  const awayUntilMs = NOW_MS + 1_000;
+  const { transform, batch, sent, written, platform } = world({
+    awayUntilMs: () => awayUntilMs,
+    permit: () => ({ kind: 'probe' }),
+  });
+  platform.answer = () => answered(503, '');
+  for (let probe = 1; probe < 3; probe += 1) {
+    expect((await transform(batch(0, 3))).leave).toEqual({ offset: 0, notBeforeMs: awayUntilMs });
+    expect(written).toEqual([]);
+  }
+  expect((await transform(batch(0, 3))).leave).toEqual({ offset: 1, notBeforeMs: NOW_MS });
+  expect(outcomesOf(written.at(-1))).toEqual(['0 diverted http_503']);
+  expect(sent).toEqual([0, 0, 0].map(nameAt));
+  expect((await transform(batch(1, 3))).leave?.offset).toBe(1);
+});
+
+test('a record that its own site holds back makes way for the next one to probe', async () => {
+  const away: { untilMs: number | null } = { untilMs: null };
+  const { transform, batch, sent, written, platform } = world({
+    awayUntilMs: () => away.untilMs,
+    permit: () => ({ kind: away.untilMs === null ? 'go' : 'probe' }),
+  });
+  platform.answer = () => ({ ...answered(429, ''), headers: { 'retry-after': '3600' } });
+  await transform(batch(0, 1));
+  away.untilMs = NOW_MS + 1_000;
+  const calls = sent.length;
+  expect((await transform(batch(1, 3))).leave).toEqual({ offset: 2, notBeforeMs: NOW_MS });
+  expect(sent).toHaveLength(calls);
+  expect(written.at(-1)?.map(({ outcome }) => outcome.outcome)).toEqual(['paused']);
 });
 
 test('what was tried of a destination that is away is tried anew', async () => {

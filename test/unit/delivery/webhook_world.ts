@@ -89,7 +89,7 @@ export async function webhookWorld(isDown: (siteId: string) => boolean, isAlone 
   const idsOf = (siteId: string) => (table.destinationsOfKind('webhook').get(siteId) ?? []).map(({ name }) => name);
   const transform = createTransform({
     ...{ attempts, uncommitted, schemaId: 1, nowMs, metrics: createMetrics('delivery.webhook') },
-    settings: { isCurrent: () => true },
+    isCurrent: () => true,
     spansOf: () => null,
     watch: { ask: () => ({ kind: 'go' as const }), probed: () => undefined, awayUntilMs: () => null },
     jobs: await createJobReader(registry, 'webhook', idsOf, { releases, scans }, { kept: (events) => events }),

@@ -118,16 +118,16 @@ function verdictOf(element: unknown): EventVerdict {
 }
 
 /** LinkedIn's answers to a batch: a status for each event, in the order sent; else the request's own status. */
-const classify = (answer: Answer, eventIds: readonly string[]): Verdict =>
+const classify = (answer: Answer, sentIds: readonly string[]): Verdict =>
   classifyAnswer(answer, (body, { status }) => {
     if (status !== 200 && status !== 201) return null;
     const elements = isRecord(body) ? body['elements'] : undefined;
     if (!Array.isArray(elements)) return retry('unreadable_answer');
     const verdicts = elements.map(verdictOf);
-    if (verdicts.length === eventIds.length) return { kind: 'per_event', verdicts };
+    if (verdicts.length === sentIds.length) return { kind: 'per_event', verdicts };
     const taken = verdicts.filter(({ kind }) => kind === 'delivered').length;
     if (taken === 0) return retry('unreadable_answer');
-    return { kind: 'taken_in_part', taken, detail: `${taken} of ${eventIds.length} taken` };
+    return { kind: 'taken_in_part', taken, detail: `${taken} of ${sentIds.length} taken` };
   });
 
 /** LinkedIn Conversions API. */

@@ -105,15 +105,15 @@ function isOfDestination(code: number, subcode: number | null): boolean {
  * Meta's answers. A request with one event it refuses is refused as a whole, so what is wrong with an event splits the
  * batch; one that was taken says how many events were. The text of an error may repeat what was sent and is left out.
  */
-const classify = (answer: Answer, eventIds: readonly string[]): Verdict =>
+const classify = (answer: Answer, sentIds: readonly string[]): Verdict =>
   classifyAnswer(answer, (body, { status }, waitMs) => {
     const error = readError(body);
     if (error !== null) return classifyError(error, status, waitMs);
     if (status !== 200) return null;
     if (!isRecord(body) || typeof body['events_received'] !== 'number') return retry('unreadable_answer');
     const { events_received: received } = body;
-    const detail = `${received} of ${eventIds.length} received, fbtrace_id ${traceOf(body)}`;
-    return takenOf(received, eventIds.length, 'meta_none_received', detail);
+    const detail = `${received} of ${sentIds.length} received, fbtrace_id ${traceOf(body)}`;
+    return takenOf(received, sentIds.length, 'meta_none_received', detail);
   });
 
 /** Meta Conversions API. */

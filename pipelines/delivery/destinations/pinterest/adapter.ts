@@ -202,10 +202,10 @@ function resetMs(headers: Record<string, string>): number | null {
  * `{code, message}` for what is wrong with the request. Where it judges another number of events than were sent those it
  * processed are counted.
  */
-const classify = (answer: Answer, eventIds: readonly string[]): Verdict =>
+const classify = (answer: Answer, sentIds: readonly string[]): Verdict =>
   classifyAnswer(answer, (body, { status, headers }, waitMs) => {
     const statuses = status === 200 || status === 422 ? statusesOf(body) : null;
-    if (statuses !== null) return classifyStatuses(statuses, eventIds.length);
+    if (statuses !== null) return classifyStatuses(statuses, sentIds.length);
     const code = isRecord(body) ? safeWord(body['code']) : '';
     const reason = /^\d+$/.test(code) ? `pinterest_${code}` : `http_${status}`;
     if (status === 429) return throttle(reason, waitMs ?? resetMs(headers));

@@ -160,16 +160,17 @@ const INVALID_EVENT = dead('reddit_invalid_event');
 const recordsIn = (value: unknown): Record<string, unknown>[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
 /** Events that Reddit left out of a request it took; it repeats them, and their conversion id tells which they are. */
-function classifyTaken(data: Record<string, unknown>, eventIds: readonly string[]): Verdict {
+function classifyTaken(data: Record<string, unknown>, sentIds: readonly string[]): Verdict {
   const invalid = recordsIn(data['invalid_events']);
   if (invalid.length === 0) return DELIVERED;
   const ids = invalid.map((one) => {
     const event = isRecord(one['event']) ? one['event'] : {};
     return isRecord(event['metadata']) ? event['metadata']['conversion_id'] : undefined;
   });
-  const known = new Set(ids.filter((id) => typeof id === 'string' && eventIds.includes(id)));
-  if (known.size === 0) return split('reddit_invalid_event');
-  const verdicts = eventIds.map((id): EventVerdict => (known.has(id) ? INVALID_EVENT : DELIVERED));
+  const known = new Set(ids.filter((id) => typeof id === 'string' && sentIds.includes(id)));
+  // Of one that it does not name nothing would tell that it was left out.
+  if (known.size < invalid.length) return split('reddit_invalid_event');
+  const verdicts = sentIds.map((id): EventVerdict => (known.has(id) ? INVALID_EVENT : DELIVERED));
   return { kind: 'per_event', verdicts };
 }
 
@@ -189,7 +190,7 @@ function resetMs(headers: Record<string, string>): number | null {
 }
 
 /** Reddit's answers: `data` for a request that was taken, `error` for one that was not, whose text repeats the event. */
-const classify = (answer: Answer, eventIds: readonly string[]): Verdict =>
+const classify = (answer: Answer, sentIds: readonly string[]): Verdict =>
   classifyAnswer(answer, (body, { status, headers }, waitMs) => {
     if (status === 429) return throttle('http_429', waitMs ?? resetMs(headers));
     if (status === 400 && isRecord(body)) {
@@ -198,7 +199,7 @@ const classify = (answer: Answer, eventIds: readonly string[]): Verdict =>
     }
     if (status !== 200) return null;
     const data = isRecord(body) ? body['data'] : undefined;
-    return isRecord(data) ? classifyTaken(data, eventIds) : retry('unreadable_answer');
+    return isRecord(data) ? classifyTaken(data, sentIds) : retry('unreadable_answer');
   });
 
 /** Reddit Conversions API, version 3. */

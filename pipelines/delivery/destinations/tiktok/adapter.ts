@@ -316,10 +316,10 @@ function classifyCode(body: Record<string, unknown>, code: number, count: number
  * TikTok's answers, which come with HTTP status 200 whatever they say: the body's `code` tells. Its message may repeat what
  * was sent and is left out.
  */
-const classify = (answer: Answer, eventIds: readonly string[]): Verdict =>
+const classify = (answer: Answer, sentIds: readonly string[]): Verdict =>
   classifyAnswer(answer, (body, { status }, waitMs) => {
     if (isRecord(body) && typeof body['code'] === 'number')
-      return classifyCode(body, body['code'], eventIds.length, waitMs);
+      return classifyCode(body, body['code'], sentIds.length, waitMs);
     return status === 200 ? retry('unreadable_answer') : null;
   });
 

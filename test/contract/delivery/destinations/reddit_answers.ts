@@ -23,6 +23,8 @@ export const redditAnswers: readonly AnswerCase[] = [
     { kind: 'per_event', verdicts: [{ kind: 'delivered' }, dead] },
     2,
   ),
+  // Nothing else says that the other one was left out too.
+  means('events left out, of which one is not known', leftOut('event_1', 'another'), { kind: 'split' }, 2),
   means('events left out that cannot be told', leftOut('other'), { kind: 'split', reason: 'reddit_invalid_event' }, 2),
   means('events that are named', refused('data.events[1].type', 'data.events[2].event_at'), {
     kind: 'split',
