@@ -175,22 +175,24 @@ export function createPersonData({ session, registry, redis, warehouse, identity
     /** A page of their events, as the view `events` shows them: of `limit` at the most, and of no more than control may hold. */
     events: (siteId: string, subject: PersonSubject, after: string | null, limit: number): Promise<EventsPage> =>
       failing(async () => {
-        const [, atMs = '0', id = ''] = /^(\d+):(.*)$/s.exec(after ?? '') ?? [];
+        const [atMs, id, name] = readCursor(after);
         const page = <Row>(columns: string, most: number): Promise<Row[]> =>
           ask<Row>(
             `SELECT ${columns} FROM events
-             WHERE ${IS_THEIRS} AND (toUnixTimestamp64Milli(timestamp), event_id) > ({at:Int64}, {id:String})
-             ORDER BY toUnixTimestamp64Milli(timestamp), event_id LIMIT {limit:UInt32}`,
-            { ...parametersOf(siteId, subject), at: after === null ? '-1' : atMs, id, limit: most },
+             WHERE ${IS_THEIRS}
+               AND (toUnixTimestamp64Milli(timestamp), event_id, event) > ({at:Int64}, {id:String}, {name:String})
+             ORDER BY toUnixTimestamp64Milli(timestamp), event_id, event LIMIT {limit:UInt32}`,
+            { ...parametersOf(siteId, subject), at: atMs, id, name, limit: most },
           );
         const sizes = await page<{ bytes: number }>('toUInt32(length(properties)) AS bytes', limit + 1);
         const fitting = fittingOf(sizes.map(({ bytes }) => bytes));
-        const events = await page<Record<string, unknown> & { event_id: string; at: string }>(
+        const events = await page<Record<string, unknown> & { event_id: string; event: string; at: string }>(
           '* EXCEPT (property_texts), toString(toUnixTimestamp64Milli(timestamp)) AS at',
           Math.min(fitting, limit),
         );
         const last = events.at(-1);
-        const next = events.length === sizes.length || last === undefined ? null : `${last.at}:${last.event_id}`;
+        const isLast = events.length === sizes.length || last === undefined;
+        const next = isLast ? null : `${last.at}:${JSON.stringify([last.event_id, last.event])}`;
         return { events: events.map(({ at: _at, ...event }) => event), next };
       }),
     /** Every record of identity.links about any of these persons, by site. All of the topic is read. */
@@ -224,6 +226,22 @@ export function createPersonData({ session, registry, redis, warehouse, identity
       }
     });
     return found.map(({ places }) => [...places.values()]);
+  }
+}
+
+/** Behind which event a page begins: those of one id and time are told apart by their names, which former versions did not say. */
+function readCursor(after: string | null): [atMs: string, id: string, name: string] {
+  const [, atMs = '-1', rest = ''] = /^(\d+):(.*)$/s.exec(after ?? '') ?? [];
+  const [id, name] = readList(rest);
+  return typeof id === 'string' && typeof name === 'string' ? [atMs, id, name] : [atMs, rest, ''];
+}
+
+function readList(text: string): unknown[] {
+  try {
+    const read: unknown = JSON.parse(text);
+    return Array.isArray(read) ? read : [];
+  } catch {
+    return [];
   }
 }
 

@@ -102,7 +102,8 @@ function csvLine(cells: readonly (Cell | undefined)[]): string {
 
 function csvCell(value: Cell | undefined): string {
   const text = typeof value === 'string' && FORMULA.test(value) ? `'${value}` : String(value ?? '');
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  // Quoted also before a semicolon or a tab: spreadsheets of many countries take them for the end of a cell.
+  return /[",;\t\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** What a question in SQL is answered: rows have a value for each column. */

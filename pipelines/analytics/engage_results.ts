@@ -128,7 +128,7 @@ function surveyResults(_query: EngageQuery, rows: readonly EngageRow[], minPerso
     completed: of('completed'),
     dismissed: of('dismissed'),
     completion: shareOf(rows, of('shown')),
-    nps: npsOf(rows),
+    nps: npsOf(rows, minPersons),
     questions,
   };
 }
@@ -145,9 +145,11 @@ function promoResults(_query: EngageQuery, rows: readonly EngageRow[]): PromoRes
   };
 }
 
-function formResults(_query: EngageQuery, rows: readonly EngageRow[]): FormResults {
+/** @param minPersons Fewest persons who must have come from a source for it to be named: of fewer its sums are what somebody told. */
+function formResults(_query: EngageQuery, rows: readonly EngageRow[], minPersons: number): FormResults {
   const of = statuses(rows);
-  const sources = rows.filter(({ section }) => section === 'source');
+  const all = rows.filter(({ section }) => section === 'source');
+  const sources = all.filter(({ persons }) => persons >= minPersons);
   return {
     shown: of('shown'),
     submitted: { ...of('submitted'), sums: sumsOf(statusRow(rows, 'submitted')) },
@@ -155,7 +157,7 @@ function formResults(_query: EngageQuery, rows: readonly EngageRow[]): FormResul
     dismissed: of('dismissed'),
     conversion: shareOf(rows, of('shown')),
     sources: sources.map((row) => ({ value: row.text, times: row.times, persons: row.persons, sums: sumsOf(row) })),
-    more_sources: (sources[0]?.texts ?? 0) > sources.length,
+    more_sources: (all[0]?.texts ?? 0) > sources.length,
   };
 }
 
@@ -194,18 +196,20 @@ function questionOf(
     id,
     answers: values[0]?.all_times ?? 0,
     respondents: { times: respondents?.times ?? 0, persons: respondents?.persons ?? 0 },
-    average: numbers === 0 ? null : total / numbers,
+    average: numbers === 0 || (respondents?.persons ?? 0) < minPersons ? null : total / numbers,
     values: told.map(({ text, times, persons }) => ({ value: text, times, persons })),
     more_values: (values[0]?.texts ?? 0) > told.length,
   };
 }
 
 /** Promoters' share less detractors', from -100 to 100. */
-function npsOf(rows: readonly EngageRow[]): SurveyResults['nps'] {
-  const of = (name: string): number => rows.find((row) => row.section === 'nps' && row.name === name)?.times ?? 0;
+function npsOf(rows: readonly EngageRow[], minPersons: number): SurveyResults['nps'] {
+  const given = rows.filter(({ section }) => section === 'nps');
+  const of = (name: string): number => given.find((row) => row.name === name)?.times ?? 0;
   const [promoters, passives, detractors] = [of('promoter'), of('passive'), of('detractor')];
   const all = promoters + passives + detractors;
-  if (all === 0) return null;
+  const persons = given.reduce((sum, row) => sum + row.persons, 0);
+  if (all === 0 || persons < minPersons) return null;
   return { promoters, passives, detractors, score: ((promoters - detractors) / all) * 100 };
 }
 
@@ -341,4 +345,5 @@ export const form = question({
   example: { ...EXAMPLE_TIME, id: 'quote', limit: 10 },
   statement: (siteId, query) => engageStatement('form', siteId, query),
   answer: formResults,
+  suppressesSmallCounts: true,
 });

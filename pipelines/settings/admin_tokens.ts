@@ -103,6 +103,9 @@ export function behind(view: IssuersView, principal: Principal): string {
   return firstMaker(view, token === undefined ? issuerKey(principal) : firstIssuer(view, token));
 }
 
+/** The same of a user. */
+export const behindUser = (view: IssuersView, userId: string): string => firstMaker(view, userKey(userId));
+
 function firstMaker(view: IssuersView, first: string): string {
   const passed = new Set<string>();
   let key = first;

@@ -39,10 +39,16 @@ export const userOfActor = (actor: string): string | null =>
 /** How changes name what the configuration made at the first start. */
 export const CONFIGURATION = 'configuration';
 
+/** How the audit names what the watch over domains changes by itself. */
+export const DOMAIN_WATCH = 'domain-watch';
+/** How what is asked by a shared link is named. */
+const LINK_PREFIX = 'shared link';
+
 /** Whether a label would name somebody else than an admin token in the audit, or look as if it did. */
 export function isReservedActor(label: string): boolean {
   const read = label.normalize('NFKC').replaceAll(/\p{C}/gu, '').trim().toLowerCase();
-  return read.startsWith(USER_PREFIX) || read === ANONYMOUS || read === CONFIGURATION || /[\p{Cf}\p{Cs}]/u.test(label);
+  const isOurs = [ANONYMOUS, CONFIGURATION, DOMAIN_WATCH].includes(read) || read.startsWith(LINK_PREFIX);
+  return isOurs || read.startsWith(USER_PREFIX) || /[\p{Cf}\p{Cs}]/u.test(label);
 }
 
 /** Whether a session that began then goes on, as far as the user's settings say. */

@@ -148,6 +148,16 @@ function firedItem({ site_id: _site, condition, sends, ...fired }: FiredAlert): 
   return { ...fired, condition: JSON.parse(condition) as Record<string, unknown>, sends: shown };
 }
 
+/** Whether who asks may know what an alert of the site came to: one of single persons tells of them. */
+function maySee({ view, may }: Pick<RequestContext, 'view' | 'may'>, siteId: string): (alertId: string) => boolean {
+  const known = cohortsById(view.table.cohorts(siteId));
+  const isOpen = may('query.persons', { site: siteId });
+  return (alertId) => {
+    const alert = isOpen ? null : siteAlert(view.table, siteId, alertId)?.alert;
+    return alert === null || alert === undefined || !singlesOut(alert, allCohorts(alert, known).cohorts);
+  };
+}
+
 const siteOf = <Item extends { site_id: string }>(all: ReadonlyMap<string, Item>, siteId: string): Item[] =>
   [...all.values()].filter(({ site_id }) => site_id === siteId);
 
@@ -160,9 +170,11 @@ const logRoutes = resource(TAG, [
     params: siteParams,
     success: { status: 200, schema: api.alertStatesShape, description: 'Of alerts that were looked at' },
     errors: ['site_unknown'],
-    async gather({ params: { site_id } }, { alerts }, { view }) {
+    async gather({ params: { site_id } }, { alerts }, { view, may }) {
       if (view.table.site(site_id) === undefined) return refused('site_unknown');
-      const items = siteOf(alerts.all.states, site_id).flatMap((state) => stateItem(state, view.table));
+      const isSeen = maySee({ view, may }, site_id);
+      const seen = siteOf(alerts.all.states, site_id).filter(({ alert_id }) => isSeen(alert_id));
+      const items = seen.flatMap((state) => stateItem(state, view.table));
       return { kind: 'answered', body: { items: items.sort((a, b) => (a.alert_id < b.alert_id ? -1 : 1)) } };
     },
   }),
@@ -173,9 +185,12 @@ const logRoutes = resource(TAG, [
     query: api.firedQuery,
     success: { status: 200, schema: api.firedListShape, description: 'What fired, recovered or was tested' },
     errors: ['site_unknown'],
-    async gather({ params: { site_id }, query: { alert, limit = api.FIRED_ITEMS } }, { alerts }, { view }) {
+    async gather({ params: { site_id }, query: { alert, limit = api.FIRED_ITEMS } }, { alerts }, { view, may }) {
       if (view.table.site(site_id) === undefined) return refused('site_unknown');
-      const fired = siteOf(alerts.all.fired, site_id).filter(({ alert_id }) => (alert ?? alert_id) === alert_id);
+      const isSeen = maySee({ view, may }, site_id);
+      const fired = siteOf(alerts.all.fired, site_id).filter(
+        ({ alert_id }) => (alert ?? alert_id) === alert_id && isSeen(alert_id),
+      );
       const newest = fired.sort((a, b) => b.at - a.at || (a.fired_id < b.fired_id ? -1 : 1)).slice(0, limit);
       return { kind: 'answered', body: { items: newest.map(firedItem) } };
     },

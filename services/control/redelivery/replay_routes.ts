@@ -1,6 +1,5 @@
 // Replays of events to a destination: begun, paused, followed.
 
-import type { Static } from 'typebox';
 import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { isOver, newProgress, shareRead } from '#pipelines/redelivery/replay.ts';
 import { inAllMax, type Owner, ownersOf } from '#pipelines/settings/access.ts';
@@ -101,6 +100,9 @@ export const replayRoutes = resource('Replays', [
       const replay = world.view.table.replay(replay_id);
       if (replay === undefined) return refused('replay_unknown');
       if (isEnded(world, replay)) return refused('replay_over');
+      // The destination may have been made, or moved to an address, since somebody asked for it.
+      const mayTell = !tellsAnAddress(replay, world) || world.may('query.persons', placeOfSite(replay.site_id));
+      if (body.wanted === 'running' && !mayTell) return refused('permission_missing');
       const stale = checkIfMatch(world.view, replayKey(replay_id), ifMatch, 'optional');
       if (stale !== null) return stale;
       return written([{ body: { replay: { ...replay, wanted: body.wanted } } }], replay_id, world);
@@ -114,7 +116,7 @@ function isEnded({ replayProgress }: RequestContext, { replay_id, wanted }: Repl
 
 /** Whether what events say of persons would be sent to an address that somebody has set. */
 function tellsAnAddress(
-  { destination, site_id, dry_run = false }: Static<typeof api.newReplay>,
+  { destination, site_id, dry_run = false }: { destination: string; site_id?: string | null; dry_run?: boolean },
   { view, adapters }: Pick<RequestContext, 'view' | 'adapters'>,
 ): boolean {
   const ofKind = [...view.table.destinationsOfKind(kindOfDestination(destination)).values()].flat();

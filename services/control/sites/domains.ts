@@ -4,6 +4,7 @@ import { Type } from 'typebox';
 import { repeatFromNow } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { AuditRecord } from '#pipelines/settings/audit.ts';
+import { DOMAIN_WATCH } from '#pipelines/settings/dashboard_users.ts';
 import * as names from '#pipelines/settings/domains.ts';
 import {
   auditedRecords,
@@ -195,8 +196,6 @@ interface DomainWatchOptions {
   logger: Pick<Logger, 'warn'>;
 }
 
-/** The label in the audit for changes that nobody asked for. */
-const WATCH_LABEL = 'domain-watch';
 /** Questions that are open at a time. */
 const TOGETHER = 16;
 const DAY_MS = 86_400_000;
@@ -226,7 +225,7 @@ async function checkDomain(
   try {
     await journal.change((view) => {
       const facts = foundFacts(view, claim, finding, now, rules.graceMs);
-      return { records: notedOnceADay(view, auditedRecords(view, facts, WATCH_LABEL, now), now), result: null };
+      return { records: notedOnceADay(view, auditedRecords(view, facts, DOMAIN_WATCH, now), now), result: null };
     });
   } catch (error) {
     if (!(error instanceof JournalError)) throw error;
@@ -242,7 +241,7 @@ function notedOnceADay(view: SettingsView, records: readonly SettingRecord[], no
   const about = records.flatMap(({ setting }) => setting?.audit ?? []).at(0);
   if (about === undefined) return [...records];
   const isAlike = ({ changed_by, changed_at, setting_key, before, after }: AuditRecord): boolean =>
-    changed_by === WATCH_LABEL &&
+    changed_by === DOMAIN_WATCH &&
     changed_at > nowMs - DAY_MS &&
     setting_key === about.setting_key &&
     isOfService({ before, after }) === isOfService(about);

@@ -9,7 +9,7 @@ import {
   type Place,
   type Principal,
 } from '#pipelines/settings/access.ts';
-import { issuerKey } from '#pipelines/settings/admin_tokens.ts';
+import { behind, behindUser, issuerKey } from '#pipelines/settings/admin_tokens.ts';
 import * as members from '#pipelines/settings/dashboard_users.ts';
 import {
   auditedRecords,
@@ -232,10 +232,14 @@ function ofOwnSignIn(field: string): Refused {
   return refused('settings_invalid', [problem('own_sign_in', field, message)]);
 }
 
-function isFull(principal: Principal, { table }: SettingsView): boolean {
+function isFull(principal: Principal, view: SettingsView): boolean {
+  const { table } = view;
   const users = table.users();
   if (may(principal, 'users.manage', 'installation', table)) return users.length >= USERS_MAX;
-  const own = users.filter((user) => members.seesUser(principal, user, table));
+  // Also those that they made and took every grant from, whom they see no more.
+  const root = behind(view, principal);
+  const isTheirs = ({ user_id, made_by }: User): boolean => made_by !== null && behindUser(view, user_id) === root;
+  const own = users.filter((user) => isTheirs(user) || members.seesUser(principal, user, table));
   return own.length >= USERS_OF_PLACE_MAX || users.length >= USERS_MAX;
 }
 

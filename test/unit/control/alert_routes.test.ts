@@ -3,6 +3,7 @@ import { newState } from '#pipelines/alerts/judge.ts';
 import { alertKey } from '#pipelines/settings/table.ts';
 import { ALERT_EXAMPLES } from '#services/control/alerts/routes.ts';
 import { type Control, controlWithShop } from './harness.ts';
+import { grantOf, scopedWorld } from './scoped_world.ts';
 
 const ALERTS = '/v1/admin/sites/shop/alerts';
 const ALERT = ALERT_EXAMPLES['createAlert'] as { id: string; channels: object[] };
@@ -124,6 +125,30 @@ describe('the states of alerts', () => {
     world.alerts.states.set('gone', newState('shop', { id: 'gone' }, 'rule', 0));
     const { items } = (await world.call('GET', '/v1/admin/sites/shop/alert-states')).body;
     expect(items).toMatchObject([{ alert_id: 'few-orders', waits_until: Date.parse('2027-03-02T15:00Z') }]);
+  });
+});
+
+describe('what an alert about a single person came to', () => {
+  it('is for who may ask about persons', async () => {
+    const scoped = await scopedWorld();
+    const of = (role: string) => scoped.tokenOf(grantOf(role, { site_id: 'shop' }));
+    const [analyst, viewer] = [await of('analyst'), await of('viewer')];
+    const { question } = ALERT as unknown as { question: object };
+    const filters = [{ field: { column: 'distinct_id' }, is: 'equal', to: ['u-17'] }];
+    for (const body of [ALERT, { ...ALERT, id: 'of-one', question: { ...question, filters } }]) {
+      expect((await scoped.call('POST', ALERTS, { body })).status).toBe(201);
+      const made = (await scoped.call('GET', `${ALERTS}/${body.id}`)).body;
+      scoped.alerts.states.set(body.id, newState('shop', made, 'rule', 0));
+      await scoped.call('POST', `${ALERTS}/${body.id}/test`, { body: {} });
+    }
+    const seen = async (token: string, path: string): Promise<string[]> => {
+      const { items } = (await scoped.call('GET', `/v1/admin/sites/shop/${path}`, { token })).body;
+      return items.map(({ alert_id }: { alert_id: string }) => alert_id).sort();
+    };
+    for (const path of ['alert-states', 'fired-alerts']) {
+      expect(await seen(analyst, path)).toEqual(['few-orders', 'of-one']);
+      expect(await seen(viewer, path)).toEqual(['few-orders']);
+    }
   });
 });
 

@@ -38,6 +38,24 @@ test('a new address that is called, and a replay to it, take query.persons, whic
   ]);
 });
 
+test('so does to go on with one that was asked for before there was an address', async () => {
+  const world = await scopedWorld();
+  const [operator, admin] = [
+    await world.tokenOf(grantOf('operator', { site_id: 'till' })),
+    await world.tokenOf(grantOf('admin', { site_id: 'till' })),
+  ];
+  const { body } = await world.call('POST', 'replays', {
+    token: admin,
+    body: { destination: 'crm', site_id: 'till', ...days },
+  });
+  await world.call('POST', base, { token: admin, body: crm('https://a.example/') });
+  const wanted = async (token: string, state: string) =>
+    codeOf(await world.call('PATCH', `replays/${body.replay_id}`, { token, body: { wanted: state } }));
+  expect([await wanted(operator, 'paused'), await wanted(operator, 'running'), await wanted(admin, 'running')]).toEqual(
+    [200, 'permission_missing', 200],
+  );
+});
+
 test('more than a thousand requests in ten seconds is given to a key in the installation alone', async () => {
   const world = await scopedWorld();
   const owner = await world.tokenOf(grantOf('owner', { account_id: 'acme' }));

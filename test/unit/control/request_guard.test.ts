@@ -33,12 +33,19 @@ it.each(['localhost:99999', '127.0.0.1:65536', '[::1]:70000'])(
   },
 );
 
-it.each(['user:ada', 'USER:ada', 'ｕser:ada', 'u\u200bser:ada', '\u2068user:ada\u2069', 'sign-in', 'Configuration'])(
-  'the label %j would stand in the audit for somebody else',
-  (label) => {
-    expect(isReservedActor(label)).toBe(true);
-  },
-);
+it.each([
+  'user:ada',
+  'USER:ada',
+  'ｕser:ada',
+  'u\u200bser:ada',
+  '\u2068user:ada\u2069',
+  'sign-in',
+  'Configuration',
+  'Domain-Watch',
+  'shared link x',
+])('the label %j would stand in the audit for somebody else', (label) => {
+  expect(isReservedActor(label)).toBe(true);
+});
 
 it.each(['deploy', 'local', 'users of the till', 'Bücher'])('the label %j is a token’s', (label) => {
   expect(isReservedActor(label)).toBe(false);

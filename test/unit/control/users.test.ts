@@ -160,6 +160,20 @@ describe('changing a user', () => {
     expect(codeOf(await ask(grantOf('owner', RIVAL), 'POST', 'users', elsewhere))).toBe('201');
   });
 
+  it('of a place are no more for having no grant any more', async () => {
+    const token = await world.tokenOf(grantOf('owner', ACME));
+    const call = async (method: string, path: string, body: object) =>
+      codeOf(await world.call(method, path, { token, body, ...(method === 'PATCH' ? { ifMatch: '*' } : {}) }));
+    for (let at = 0; at < 200; at += 1) {
+      const user_id = `u${at}`;
+      expect(await call('POST', 'users', { user_id, grants: [{ role: 'viewer', ...ACME }] })).toBe('201');
+      expect(await call('PATCH', `users/${user_id}`, { grants: [] })).toBe('200');
+    }
+    expect(await call('POST', 'users', { user_id: 'more', grants: [{ role: 'viewer', ...ACME }] })).toBe(
+      'limit_reached',
+    );
+  });
+
   it('ends their sessions where a second factor is removed', async () => {
     await world.addUser({ grants: both });
     const cookie = cookieOf(await signIn());

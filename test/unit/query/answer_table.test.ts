@@ -31,9 +31,9 @@ test('numbers of a list have a row each, and properties are one cell', () => {
 });
 
 test('no text of a CSV is a formula, and numbers stay numbers', () => {
-  const texts = ['=1+1', '+1', '-1', '@sum', '\t=1', '\r=1', 'a=1', ''];
+  const texts = ['=1+1', '+1', '-1', '@sum', '\t=1', '\r=1', 'x;=1', 'a=1', ''];
   const table = { columns: ['text', 'number'], rows: texts.map((text) => [text, -1]) };
-  const quotedLines = ["'=1+1", "'+1", "'-1", "'@sum", "'\t=1", '"\'\r=1"', 'a=1', ''];
+  const quotedLines = ["'=1+1", "'+1", "'-1", "'@sum", '"\'\t=1"', '"\'\r=1"', '"x;=1"', 'a=1', ''];
   expect(csvOf(table)).toBe(['text,number', ...quotedLines.map((text) => `${text},-1`), ''].join('\r\n'));
 });
 
