@@ -17,6 +17,8 @@ export interface LedgerQuery {
 export interface LedgerRow extends LedgerPosition {
   delivered: boolean;
   latest: string;
+  /** When that was attempted; milliseconds since 1970 UTC. */
+  latestAtMs: number;
 }
 
 interface Raw {
@@ -25,6 +27,7 @@ interface Raw {
   i: number;
   delivered: number;
   latest: string;
+  latest_at: number;
 }
 
 /** Clocks of different machines may differ by this. */
@@ -40,7 +43,8 @@ export async function queryLedger(warehouse: Warehouse, question: LedgerQuery): 
   const tuples = places.map(({ partition, offset, index }) => `(${partition},${offset},${index})`).join(',');
   const query = `
     SELECT coordinate_partition AS p, coordinate_offset AS o, coordinate_index AS i,
-           max(outcome = 'delivered') AS delivered, argMax(outcome, attempted_at) AS latest
+           max(outcome = 'delivered') AS delivered, argMax(outcome, attempted_at) AS latest,
+           toFloat64(toUnixTimestamp64Milli(max(attempted_at))) AS latest_at
     FROM delivery_outcomes
     WHERE site_id IN {sites:Array(String)} AND destination = {destination:String}
       AND attempted_at >= fromUnixTimestamp64Milli({since:Int64})
@@ -48,9 +52,9 @@ export async function queryLedger(warehouse: Warehouse, question: LedgerQuery): 
     GROUP BY p, o, i`;
   const since = Math.max(0, sinceMs - CLOCK_MARGIN_MS);
   const rows = await select<Raw>(warehouse, query, { sites: [...siteIds], destination, since });
-  return rows.map(({ p: partition, o, i: index, delivered, latest }) => ({
+  return rows.map(({ p: partition, o, i: index, delivered, latest, latest_at: latestAtMs }) => ({
     ...{ partition, offset: Number(o), index },
     delivered: delivered === 1,
-    latest,
+    ...{ latest, latestAtMs },
   }));
 }

@@ -37,9 +37,11 @@ class BoundedCluster extends Cluster {
  *
  * @param url See readRedisAddress.
  * @param isCluster Whether a single node is one of a cluster.
+ * @param resends Whether a command whose answer was lost with the connection is sent again by the client, as is right where to do it
+ *   twice is to do it once. Else it fails.
  */
-export function createRedis(url: string, logger: Logger, isCluster = false): Redis {
-  const redis = connect(url, isCluster);
+export function createRedis(url: string, logger: Logger, isCluster = false, resends = true): Redis {
+  const redis = connect(url, isCluster, resends);
   redis.on('error', (error: Error & { lastNodeError?: Error }) => {
     const isAlone = error.lastNodeError?.message.includes('cluster support disabled') === true;
     logger.warn({ reason: isAlone ? 'not_a_cluster' : error.name }, 'redis connection failed');
@@ -47,7 +49,8 @@ export function createRedis(url: string, logger: Logger, isCluster = false): Red
   return redis;
 }
 
-function connect(url: string, isCluster: boolean): Redis {
+function connect(url: string, isCluster: boolean, resends: boolean): Redis {
+  const commands = resends ? COMMANDS : { ...COMMANDS, maxRetriesPerRequest: 0 };
   const address = readRedisAddress(url, isCluster);
   const { username, password, isTls } = address;
   const login = {
@@ -57,12 +60,16 @@ function connect(url: string, isCluster: boolean): Redis {
   };
   switch (address.kind) {
     case 'server':
-      return new Server(url, { ...COMMANDS, retryStrategy: reconnectMs, reconnectOnError });
+      return new Server(url, { ...commands, retryStrategy: reconnectMs, reconnectOnError });
     case 'cluster':
-      return new BoundedCluster(address.nodes, { ...CLUSTER, redisOptions: { ...COMMANDS, ...login } });
+      return new BoundedCluster(address.nodes, {
+        ...CLUSTER,
+        ...(resends ? {} : { retryDelayOnFailover: 0 }),
+        redisOptions: { ...commands, ...login },
+      });
     case 'sentinel':
       return new Server({
-        ...COMMANDS,
+        ...commands,
         ...login,
         retryStrategy: reconnectMs,
         reconnectOnError,

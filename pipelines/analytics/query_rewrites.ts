@@ -82,15 +82,21 @@ function changedFields(
   return change(Object.fromEntries(changed) as object, until);
 }
 
+const DAY_MS = 86_400_000;
+/** What arrives later than so long after it happened is shown without its visit. */
+const ARRIVING_MS = 2 * DAY_MS;
+
 /**
  * A query whose conditions on persons say whose events tell a person's values: all those of the site before the end of the
  * query's time, so that the same question about the past has the same answer.
  *
  * @param since No event from before is asked about, in milliseconds.
+ * @param nowMs Up to when visits are looked for where the query has no time, as of what arrives now; and of events of how long before.
  */
-export function withPersonsOf<Query>(query: Query, siteId: string, since: number): Query {
+export function withPersonsOf<Query>(query: Query, siteId: string, since: number, nowMs = 0): Query {
+  const arriving = { since: Math.max(0, nowMs - ARRIVING_MS), before: nowMs };
   return changedFields(query, null, (field, before) => {
-    if ('visit' in field) return { ...field, among: { siteId, since, before: before ?? since } };
+    if ('visit' in field) return { ...field, among: { siteId, ...(before === null ? arriving : { since, before }) } };
     return 'person' in field && 'seen' in field ? { ...field, among: { siteId, before, since } } : field;
   }) as Query;
 }
@@ -164,7 +170,6 @@ function timeAskedAbout(timed: TimedQuery): TimeRead {
   return { from: Math.max(0, from - earlierMs(timed) - (breakdown?.lookback_ms ?? 0)), to };
 }
 
-const DAY_MS = 86_400_000;
 /** A year has that at the most, weeks are whole, and clocks may change. */
 const YEAR_MS_MAX = 367 * DAY_MS;
 const WEEK_MS = 7 * DAY_MS;

@@ -5,6 +5,8 @@ import type { RejectionCode } from './field_rules.ts';
 const AHEAD_MAX_MS = 24 * 3600 * 1000;
 /** 731 days, so that a leap year never shortens the two years. */
 const AGE_MAX_MS = 731 * 24 * 3600 * 1000;
+/** No clock is further ahead: what reads as such a time may be a phone number in the wrong field, which is not kept. */
+const CLOCK_AHEAD_MAX_MS = 20 * 366 * 24 * 3600 * 1000;
 /** Before it nothing was measured that somebody could bring here; and each month is a part of every block that is stored. */
 const HISTORY_FROM_MS = Date.UTC(2005, 0);
 /** By less the way to here alone may differ, and a clock that nobody looks after. */
@@ -53,7 +55,10 @@ export function readTimestamp(
   }
   const offMs = sentAtMs === null ? 0 : clockOffMs(said, sentAtMs, request);
   const timestamp = said + offMs;
-  if (isAhead(timestamp, receivedAtMs)) return arrival(receivedAtMs, sent, 'timestamp_ahead');
+  if (isAhead(timestamp, receivedAtMs)) {
+    const isTime = timestamp - receivedAtMs <= CLOCK_AHEAD_MAX_MS;
+    return arrival(receivedAtMs, isTime ? sent : null, 'timestamp_ahead');
+  }
   if (!isTooOld(timestamp, receivedAtMs)) {
     return { ok: true, timestamp, original: offMs === 0 ? null : writtenTime(sent), warning: null };
   }

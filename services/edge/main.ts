@@ -10,7 +10,7 @@ import { createRequestErrors } from '#infra/http/request_errors.ts';
 import { createKafka } from '#infra/kafka/client.ts';
 import { createSender, type PartitionSender } from '#infra/kafka/sender.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
-import type { Redis } from '#infra/redis/connection.ts';
+import { createRedis, type Redis } from '#infra/redis/connection.ts';
 import { createDaySalts } from '#infra/redis/day_salts.ts';
 import {
   createRejectionReporter,
@@ -84,7 +84,7 @@ runProcess('edge', edgeConfig, async (runtime, config) => {
   const openSender = createSenderOpener(runtime, config);
   const sender = await openSender(TOPICS.raw);
   const addressOf = createAddressNamer(config.identitySecret, blockListOf(config.ipExempt));
-  const rateLimiter = await openAdmitter(runtime, config, redis, addressOf);
+  const rateLimiter = await openAdmitter(runtime, config, addressOf);
   const engage: EngageParts = {
     memory: createEngageMemories(createVisitorStateStore(secondary, redis), metrics, Date.now),
     spam: createSpamWatch(createEngageGuard(secondary), metrics),
@@ -175,12 +175,15 @@ function openVendorScripts({ metrics, logger, onStop }: Runtime, { loaders }: Ed
 async function openAdmitter(
   runtime: Runtime,
   config: EdgeConfig,
-  redis: Redis,
   addressOf: (clientIp: string) => string | null,
 ): Promise<RateLimiter> {
   const { session, metrics, logger } = runtime;
   const partitions = session.config.eventPartitions;
   const limits = { windowMs: RATE_WINDOW_MS, perIp: config.requestsPerIp, perKey: config.requestsPerKey };
+  const { redisUrl, redisCluster } = config.parts;
+  // To reserve twice, or to give back twice, is wrong: where an answer is lost the lease is doubted.
+  const redis = createRedis(redisUrl, logger, redisCluster, false);
+  runtime.onStop(async () => redis.disconnect());
   const store = createAdmissionStore(redis, {
     limits,
     cluster: redis.isCluster,

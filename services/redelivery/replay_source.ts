@@ -42,6 +42,8 @@ interface SourceRecord {
   views: EncodedEvent[];
   /** Whether the record cannot be read, or was cut when it died. */
   unreadable: boolean;
+  /** When they died, of a dead letter; milliseconds since 1970 UTC. */
+  diedAtMs?: number;
 }
 
 /** What a replay reads, from one end of its range to the other. */
@@ -84,7 +86,8 @@ async function deadLetters(registry: Registry, reader: EventBatchReader, destina
       const deadLetter = decoded.value;
       if (deadLetter.destination !== destination) return { views: [], unreadable: false };
       const isCut = deadLetter.bytes.length < deadLetter.bytes_total;
-      return isCut ? { views: [], unreadable: true } : readEvents(reader, deadLetter.bytes);
+      if (isCut) return { views: [], unreadable: true };
+      return { ...(await readEvents(reader, deadLetter.bytes)), diedAtMs: deadLetter.died_at };
     },
   };
 }

@@ -297,12 +297,14 @@ function createSelector(
   return async ({ records }, done) => {
     const { past = [], fresh = [] } = Object.groupBy(records, ({ offset }) => (offset < done ? 'past' : 'fresh'));
     remember((await readViews(context, source, past)).views);
-    const { views, unreadable } = await readViews(context, source, fresh);
+    const { views, unreadable, diedAtMs } = await readViews(context, source, fresh);
     const meant = firstOfEach(
       views.filter((view) => isMeant(replay, view, hasDestination)),
       places,
     );
-    const known = replay.force ? new Map<string, Known>() : await knownOf(context.warehouse, replay.destination, meant);
+    const known = replay.force
+      ? new Map<string, Known>()
+      : await knownOf(context.warehouse, replay.destination, meant, diedAtMs);
     const { chosen, counts } = choose(meant, replay.force, known);
     remember(views);
     const next = Math.max(done, (records.at(-1)?.offset ?? -1) + 1);
@@ -314,10 +316,16 @@ async function readViews(
   { suppressed }: Pick<ReplayContext, 'suppressed'>,
   source: Source,
   records: Slice['records'],
-): Promise<{ views: EncodedEvent[]; unreadable: number }> {
+): Promise<{ views: EncodedEvent[]; unreadable: number; diedAtMs: Map<string, number> }> {
   const read = await Promise.all(records.map((record) => source.read(record)));
   const views = read.flatMap((one) => suppressed.kept(one.views, (view) => view));
-  return { views, unreadable: read.filter(({ unreadable }) => unreadable).length };
+  const diedAtMs = new Map<string, number>();
+  for (const { views: dead, diedAtMs: atMs } of read) {
+    for (const place of atMs === undefined ? [] : dead.map(placeOf)) {
+      if (place !== null) diedAtMs.set(place, Math.max(atMs ?? 0, diedAtMs.get(place) ?? 0));
+    }
+  }
+  return { views, unreadable: read.filter(({ unreadable }) => unreadable).length, diedAtMs };
 }
 
 /** The first of each event, where it did not come before. */
@@ -338,17 +346,24 @@ const PLACES_PER_QUERY = 2_000;
 /** Outcomes after which an event waits on a retry topic. */
 const PENDING: ReadonlySet<string> = new Set(['diverted', 'paused']);
 
-function knownBy({ delivered, latest }: LedgerRow): Known {
+/** @param diedAtMs When its dead letter was written: what has no outcome of its own waits nowhere since. */
+function knownBy({ delivered, latest, latestAtMs }: LedgerRow, diedAtMs = Number.NEGATIVE_INFINITY): Known {
   if (delivered) return 'delivered';
-  if (PENDING.has(latest)) return 'pending';
+  if (PENDING.has(latest)) return latestAtMs > diedAtMs ? 'pending' : 'open';
   return latest === 'skipped' ? 'skipped' : 'open';
 }
 
-/** What the outcomes say of events at a destination, by their places. @throws WarehouseError */
+/**
+ * What the outcomes say of events at a destination, by their places.
+ *
+ * @param diedAtMs When dead letters of some were written, by their places.
+ * @throws WarehouseError
+ */
 export async function knownOf(
   warehouse: Warehouse,
   destination: string,
   views: readonly EncodedEvent[],
+  diedAtMs: ReadonlyMap<string, number> = new Map(),
 ): Promise<Map<string, Known>> {
   const known = new Map<string, Known>();
   for (let at = 0; at < views.length; at += PLACES_PER_QUERY) {
@@ -359,7 +374,10 @@ export async function knownOf(
       sinceMs: Math.min(...some.map(({ receivedAtMs }) => receivedAtMs)),
       places: some.flatMap(({ coordinate }): LedgerPosition[] => (coordinate === null ? [] : [coordinate])),
     });
-    for (const row of rows) known.set(`${row.partition}/${row.offset}/${row.index}`, knownBy(row));
+    for (const row of rows) {
+      const place = `${row.partition}/${row.offset}/${row.index}`;
+      known.set(place, knownBy(row, diedAtMs.get(place)));
+    }
   }
   return known;
 }

@@ -8,10 +8,12 @@ local prefix = KEYS[1]
 if not is_whole(prefix, ARGV[1]) then return 'lost' end
 local now = now_ms()
 local hour, oldest = hour_of(now), hour_of(now - tonumber(ARGV[2]))
--- First, as a full Redis lets nothing be claimed and yet fields be deleted: it gets out of that by itself.
+-- A full Redis lets nothing be written, until a script has deleted something: then it lets that script write on. So this is asked first,
+-- and nothing is claimed beyond what fits; old claims are dropped all the same, by which it gets out of that by itself.
+local has_room, refusal = pcall(mark_used, prefix, now)
 local due = math.floor(now / tonumber(ARGV[3]))
 sweep(prefix, oldest, { due = due, begin = ARGV[4], chars = tonumber(ARGV[5]), claims = tonumber(ARGV[6]) })
-mark_used(prefix, now)
+if not has_room then return type(refusal) == 'table' and refusal or redis.error_reply(refusal) end
 local answers = {}
 local count = 0
 

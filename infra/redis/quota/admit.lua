@@ -28,7 +28,8 @@ local function window_of(index)
   local flat = redis.call('HGETALL', KEYS[index])
   for at = 1, #flat, 2 do
     local slice, count = tonumber(flat[at]), tonumber(flat[at + 1])
-    if slice < slice_now - SLICES then
+    -- One of a clock that was set back since would count until that time comes.
+    if slice < slice_now - SLICES or slice > slice_now + 1 then
       redis.call('HDEL', KEYS[index], flat[at])
     else
       found.slices[#found.slices + 1] = { slice, count }

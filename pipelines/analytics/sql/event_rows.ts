@@ -205,9 +205,11 @@ export function spanBefore(
     count: binder.scalar(`${intervalsUntil(interval, times, calendar, binder)} + 1`),
   };
   const shifted = (ms: number): string =>
-    binder.scalar(`toTimeZone(${ADDERS[unit]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`);
-  const start = shifted(from);
-  return { since: binder.scalar(`toStartOfDay(${start}, 'UTC')`), from: start, to: shifted(to) };
+    `toTimeZone(${ADDERS[unit]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`;
+  const start = binder.scalar(shifted(from));
+  // A day that the month before does not have is its last one: as an end it would leave that out, and what was before it does not.
+  const end = binder.scalar(`greatest(${shifted(to)}, addMilliseconds(${shifted(to - 1)}, 1))`);
+  return { since: binder.scalar(`toStartOfDay(${start}, 'UTC')`), from: start, to: end };
 }
 
 /** A row for each interval of some times, with its start as `bucket`, and as `period` the place of its time among them, from 0. */

@@ -1,7 +1,7 @@
 // Visits: the question, its statement and its answer.
 import { type Static, Type } from 'typebox';
 import { hasSmallCounts, VISIT_VALUES } from '#pipelines/visits/arrival.ts';
-import { OUR_NAMES } from '../event_names.ts';
+import { OUR_NAMES, withEveryName } from '../event_names.ts';
 import { closed } from '../filters.ts';
 import { calendarFields, common, cutOf, EXAMPLE_TIME, eventNames, interval, limitOf, question } from '../question.ts';
 import { querySpan, SPILLED, startOf } from '../sql/event_rows.ts';
@@ -13,7 +13,9 @@ const LIMIT = 20;
 /** Who stays for less, looks at one page and does nothing that counts, bounced: GA4 calls the others engaged. */
 const BOUNCE_MS = 10_000;
 /** What counts as a conversion where nothing is named. */
-const CONVERSIONS = ['purchase', 'generate_lead', 'sign_up', 'subscribe', 'start_trial'];
+const CONVERSIONS = withEveryName({
+  events: ['purchase', 'generate_lead', 'sign_up', 'subscribe', 'start_trial'],
+}).events;
 
 const schema = closed({
   ...common,

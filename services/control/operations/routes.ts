@@ -126,11 +126,13 @@ export const siteHealthRoutes = resource('Sites', [
     params: siteParams,
     success: { status: 200, schema: api.tagHealthShape, description: 'How it does, by what the edges counted' },
     errors: ['site_unknown', 'tag_health_unavailable'],
-    async gather({ params: { site_id } }, { readTagRecord }, { view, nowMs }) {
+    async gather({ params: { site_id } }, { readTagRecord }, { view, nowMs, may }) {
       const site = view.table.site(site_id);
       // Of no other name, or Redis would be asked for names out of a request.
       if (site === undefined) return refused('site_unknown');
-      return { kind: 'answered', body: tagHealth(site, await readTagRecord(site_id), nowMs) };
+      const record = await readTagRecord(site_id);
+      const pages = may('query.events', { site: site_id }) ? record.pages : commonPages(record.pages);
+      return { kind: 'answered', body: tagHealth(site, { ...record, pages }, nowMs) };
     },
   }),
   route('GET', '/v1/admin/sites/{site_id}/refusals', 'getRefusals', {
@@ -148,6 +150,20 @@ export const siteHealthRoutes = resource('Sites', [
     gather: readSiteRejections,
   }),
 ]);
+
+/** A part of a path that may be of one visitor: an order's number, or a token. */
+const MAY_BE_ONES = /\p{Nd}|.{33,}/u;
+
+/** Pages for who may not see single events: of those that only some visitors have been on what they have in common. */
+function commonPages(pages: TagRecord['pages']): [page: string, lastMs: number][] {
+  const seen = new Map<string, number>();
+  for (const [page, lastMs] of pages) {
+    const [host = '', ...parts] = page.split('/');
+    const common = [host, ...parts.map((part) => (MAY_BE_ONES.test(part) ? ':id' : part))].join('/');
+    seen.set(common, Math.max(lastMs, seen.get(common) ?? 0));
+  }
+  return [...seen];
+}
 
 function tagHealth(site: Site, record: TagRecord, nowMs: number): api.TagHealthItem {
   const { state, lastHour, lastDay } = siteVolume(record.hours, nowMs);

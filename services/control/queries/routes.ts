@@ -110,7 +110,7 @@ function requestOf(question: Question, input: Input, context: RequestContext): P
   const minPersons = isCut ? MIN_PERSONS : 1;
   const reads = question.reads === undefined ? timeRead(query) : question.reads(query);
   const since = question.reads === undefined ? queriedSince(query) : (reads?.from ?? 0);
-  const persons = withPersonsOf(withEveryName(query), siteId, since);
+  const persons = withPersonsOf(withEveryName(query), siteId, since, nowMs);
   const cohorted = withCohorts(persons, { siteId, calendar: calendarOf(site), nowMs, find });
   // Conditions of cohorts name pages too.
   const whole = withPagesOf(cohorted, pageRulesOf(site));

@@ -105,6 +105,8 @@ export const visitorId = (nowMs: number): string => {
   const kept = keptId();
   if (!kept || kept !== visitor) {
     visitor = kept || withoutCookies || uuid7(nowMs);
+    // First the session's, whose value is new: it tells for which domain the browser takes cookies, where this one's only ends later.
+    sessionId(nowMs);
     writeCookie(VISITOR_COOKIE, visitor, VISITOR_S);
     withoutCookies = keptId() ? '' : visitor;
   }

@@ -34,7 +34,11 @@ async function holdAnswer(
   };
 }
 
-test('on a domain of the site the tag has the visitor’s cookie set again, once a page', async () => {
+test.each([
+  ['no pixel', {}],
+  ['a pixel of Meta, for whose ids the first event waits', { facebook: { pixel_id: '1', route_pixels: [] } }],
+])('on a domain of the site the tag has the visitor’s cookie set again, once a page: with %s', async (_with, more) => {
+  world.configure({ tag: { inventory: false, loader: { base: own(), prefix: '' } }, ...more });
   const context = await world.visitor();
   await world.visit(context);
   await until('the request', asked, ({ length }) => length > 0, { timeoutMs: 10_000 });

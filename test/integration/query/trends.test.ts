@@ -59,7 +59,7 @@ test('a time is compared with that a year before, or so many days earlier, also 
     world.control.call('POST', '/v1/query/shop/trends', {
       body: { interval: 'day', time_zone: 'America/New_York', series: [{}], ...question },
     });
-  const before = async (question: object): Promise<unknown> => {
+  const before = async (question: object): Promise<unknown[]> => {
     const { body } = await ask(question);
     const { intervals = [] } = body.series[0]?.before ?? {};
     const [first, ...others] = intervals.map((one) => new Date(one.from).toISOString().slice(0, 13));
@@ -70,6 +70,12 @@ test('a time is compared with that a year before, or so many days earlier, also 
   expect(await before({ ...march, compare: 'year' })).toEqual(['2027-03-01T05', 2, '100']);
   expect(await before({ ...march, compare: { days: 366 } })).toEqual(['2027-03-01T05', 2, '100']);
   expect(await before({ ...march, compare: { days: 3 } })).toEqual(['2028-02-27T05', 2, '001']);
+  // A day that there is not in the month before, or the year, is no reason to leave its last one out.
+  const february = { from: Date.parse('2028-02-01T05:00Z'), to: Date.parse('2028-02-29T05:00Z'), compare: 'year' };
+  expect((await before(february)).slice(0, 2)).toEqual(['2027-02-01T05', 27]);
+  const days = { from: Date.parse('2027-03-30T04:00Z'), to: Date.parse('2027-03-31T04:00Z'), interval: 'month' };
+  const { body } = await ask({ ...days, compare: 'previous' });
+  expect(body.series[0]?.before?.intervals.map(({ measured }) => measured)).toEqual([0]);
   const later = { from: Date.parse('2028-03-15T04:00Z'), to: Date.parse('2028-03-17T04:00Z') };
   expect(await before({ ...later, compare: { days: 14 } })).toEqual(['2028-03-01T05', 1, '10']);
   const weeks = { from: Date.parse('2028-02-28T05:00Z'), to: Date.parse('2028-03-13T04:00Z'), interval: 'week' };

@@ -60,6 +60,20 @@ for (const cluster of onCluster() ? [true] : [false, true]) {
     clock,
   );
 
+  test(`a clock that is set back has nobody wait for it (cluster: ${cluster})`, async () => {
+    const store = open(
+      { limits: { windowMs: 10_000, perIp: 0, perKey: 5 }, cluster },
+      redisByClock(redis(), clock.nowMs),
+    );
+    const key = randomUUID();
+    const passes = async (): Promise<boolean> => (await store.admit(request({ key }))).verdict.ok;
+    for (let at = 0; at < 5; at += 1) expect(await passes()).toBe(true);
+    expect(await passes()).toBe(false);
+    nowMs -= 600_000;
+    expect(await passes()).toBe(true);
+    nowMs += 600_000;
+  });
+
   test(`two edges reserve no more than the limit, whoever comes first (cluster: ${cluster})`, async () => {
     const edges = [open({ cluster }), open({ cluster })];
     const accountId = randomUUID();

@@ -281,4 +281,12 @@ test('what is delivered, waits or was skipped is told apart from what was given 
     ['0/3/2', 'pending'],
     ['0/4/2', 'open'],
   ]);
+  // Its letter was written without an outcome, behind the attempt or before it.
+  for (const [diedAtMs, expected] of [
+    [2 * NOW_MS, 'open'],
+    [0, 'pending'],
+  ] as const) {
+    const now = await knownOf(database.warehouse, 'meta', views, new Map([['0/3/2', diedAtMs]]));
+    expect(now.get('0/3/2')).toBe(expected);
+  }
 });

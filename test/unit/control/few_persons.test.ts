@@ -26,6 +26,21 @@ it.each([
   expect(questions[0].more_values).toBe(role === 'viewer');
 });
 
+it('pages that one visitor alone may have seen are shown to who may see single events', async () => {
+  const pages: [page: string, lastMs: number][] = [
+    ['shop.example/orders/84712', 3],
+    ['shop.example/orders/84713', 5],
+    ['shop.example/sale', 4],
+  ];
+  world.tags.set('shop', { lastMs: 5, hours: new Map(), pages, reported: new Map(), fired: new Map() });
+  const seenBy = async (role: string) => (await as(role, 'GET', '/v1/admin/sites/shop/tag-health')).pages;
+  expect(await seenBy('operator')).toEqual(pages.map(([page, last_event_at]) => ({ page, last_event_at })));
+  expect(await seenBy('viewer')).toEqual([
+    { page: 'shop.example/orders/:id', last_event_at: 5 },
+    { page: 'shop.example/sale', last_event_at: 4 },
+  ]);
+});
+
 it('whom a site blocks is shown to who changes that', async () => {
   const rules = [
     { kind: 'ip', value: '192.0.2.44', property: null },

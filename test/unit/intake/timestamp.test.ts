@@ -112,6 +112,19 @@ describe('a timestamp', () => {
     expect(readTimestamp(sent, BROWSER)).toEqual({ ok: true, timestamp, original, warning });
   });
 
+  it('decades ahead is rather a number in the wrong field, which is not kept', () => {
+    const foreign = { ...BROWSER, isCrossOrigin: true };
+    for (const [sent, request] of [
+      [4_915_112_345_678, foreign],
+      ['4915112345678', foreign],
+      ['2999-01-01T00:00:00.4915112345678Z', BROWSER],
+    ] as const) {
+      expect(readTimestamp(sent, request)).toEqual({ ...ARRIVAL, original: null, warning: 'timestamp_ahead' });
+    }
+    const clock = '2038-01-19T03:14:07Z';
+    expect(readTimestamp(clock, BROWSER)).toEqual({ ...ARRIVAL, original: clock, warning: 'timestamp_ahead' });
+  });
+
   it('of a server that is older than two years is rejected, by whatever protocol it came', () => {
     const sent = new Date(RECEIVED_AT_MS - 731 * 24 * HOUR_MS - 1).toISOString();
     for (const request of [SERVER, { ...SERVER, isCrossOrigin: true }]) {

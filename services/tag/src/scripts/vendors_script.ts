@@ -23,9 +23,20 @@ const pageOf = ({ $current_url }: VendorEvent['properties']): URL =>
   new URL(typeof $current_url === 'string' ? $current_url : location.href);
 
 resolveBatch((host: PartHost) => {
-  renewVisitor(host);
   if (host.config.facebook) host.makeAdIds = makeMetaIds;
-  return createVendors(host.config, host);
+  const all = createVendors(host.config, host);
+  let isRenewed = false;
+  return {
+    ...all,
+    // The page may wait for this part before anything is measured, so that only then it is known whether anything is.
+    start() {
+      if (!isRenewed && host.analytics()) {
+        isRenewed = true;
+        renewVisitor(host);
+      }
+      all.start();
+    },
+  };
 });
 
 /** One platform on the page, once it is loaded. */
@@ -270,7 +281,7 @@ function makeMetaIds(click: string | undefined, nowMs: number): void {
  */
 function renewVisitor({ config, analytics, visitor }: PartHost): void {
   const base = config.tag?.loader?.base;
-  if (!base || !analytics()) return;
+  if (!base) return;
   const asked = readCookie(VISITOR_COOKIE);
   const before = visitor?.();
   const answered = (): void => {

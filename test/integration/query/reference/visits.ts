@@ -6,7 +6,10 @@ import { type Visit, visitsByHand, visitText } from './visit_cuts.ts';
 
 const DAY_MS = 86_400_000;
 const BOUNCE_MS = 10_000;
-const CONVERSIONS = ['purchase', 'generate_lead', 'sign_up', 'subscribe', 'start_trial'];
+const CONVERSIONS = [
+  ...['purchase', 'generate_lead', 'sign_up', 'subscribe', 'start_trial'],
+  ...['Order Completed', 'Lead Generated', 'Signed Up', 'Subscribed', 'Trial Started'],
+];
 
 type Figures = Omit<VisitsAnswer, 'intervals' | 'values' | 'other'>;
 
