@@ -181,6 +181,18 @@ class WhatFollows(unittest.TestCase):
         [given_up] = [report for report in line.reports if not report.will_retry]
         self.assertEqual((given_up.code, [one["uuid"] for one in given_up.events]), ("internal", [7]))
 
+    def test_a_service_that_fails_at_all_events_has_few_given_up_and_is_not_asked_more_often(self) -> None:
+        line = Line(200)
+        pauses: List[float] = []
+        for _ in range(100):
+            if line.due(flushing=True) is None:
+                break
+            line.send(Retry("internal", "m", 500))
+            pauses.append(line.delivery._attempts)
+        given_up = [report for report in line.reports if not report.will_retry]
+        self.assertLessEqual(len(given_up), 100 // 20)
+        self.assertEqual(pauses[8:], sorted(pauses[8:]))
+
     def test_an_outage_gives_up_nothing(self) -> None:
         line = Line(50)
         for _ in range(1000):

@@ -1,6 +1,6 @@
 import { type Moment, setMoment } from './events.ts';
 import { ownScript } from './own_script.ts';
-import { attempt } from './page.ts';
+import { attempt, guarded } from './page.ts';
 import { api, OF_SCRIPT, type StartOptions, start } from './start.ts';
 
 type Call = [method: keyof typeof api, ...args: unknown[]] & {
@@ -30,14 +30,15 @@ attempt(() => {
     base: ownScript.src.replace(OF_SCRIPT, ''),
     nonce: ownScript.nonce,
   });
-  const call = (one: Call): void => {
+  // What a page has pushed may be no call: those behind it are.
+  const call = guarded((one: Call) => {
     const [method, ...args] = one;
     setMoment(one.when);
     (api[method] as (...args: unknown[]) => unknown)(...args);
-  };
+  });
   page.svc = Object.assign(stub, api);
   // A page may have kept the stub's functions.
-  stub.q.push = call as () => number;
+  stub.q.push = call as unknown as () => number;
   stub.q.map(call);
   setMoment();
 });

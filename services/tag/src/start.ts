@@ -300,7 +300,7 @@ export const start = (given: StartOptions): void => {
   if (options) return;
   options = given;
   // The team's own visit, of which nothing is counted: whoever came from the dashboard chooses an element.
-  if (location.hash.includes('svc-pick')) void startPart(given, 'pick');
+  if (location.hash.includes('svc-pick=')) void startPart(given, 'pick');
   else if ((document as { prerendering?: boolean }).prerendering) listen(document, 'prerenderingchange', begin);
   else attempt(begin);
 };

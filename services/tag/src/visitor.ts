@@ -88,7 +88,7 @@ export const arrivalAt = (known: Arrival, search: string, now: Moment, ads: bool
 
 const SESSION = 'svc_sid';
 const ARRIVAL_KEY = 'svc_c';
-const META = ['_fbp', '_fbc'];
+const AD_IDS = ['_fbp', '_fbc', '_ttp'];
 
 /** Undefined: none was needed yet; empty: it was forgotten. */
 export let visitor: string | undefined;
@@ -106,7 +106,7 @@ export const visitorId = (nowMs: number): string => {
   if (!kept || kept !== visitor) {
     visitor = kept || withoutCookies || uuid7(nowMs);
     // First the session's, whose value is new: it tells for which domain the browser takes cookies, where this one's only ends later.
-    sessionId(nowMs);
+    if (kept) sessionId(nowMs);
     writeCookie(VISITOR_COOKIE, visitor, VISITOR_S);
     withoutCookies = keptId() ? '' : visitor;
   }
@@ -131,7 +131,7 @@ const remove = (cookies: string[]): void => {
 /** The next event is another visitor's, in another session. */
 export const forgetVisitor = (): void => {
   visitor = withoutCookies = session = '';
-  remove([VISITOR_COOKIE, SESSION, ...META]);
+  remove([VISITOR_COOKIE, SESSION, ...AD_IDS]);
   keep(ARRIVAL_KEY);
   // What was shown, and what was filled in and is not sent yet: of the part for surveys and forms, which may not be here.
   keep('svc_e');
@@ -139,7 +139,7 @@ export const forgetVisitor = (): void => {
 
 /** Forgets what ad platforms know the visitor by, and keeps the campaign. */
 export const forgetClicks = (): void => {
-  remove(META);
+  remove(AD_IDS);
   arrival = readKept<Arrival>(ARRIVAL_KEY);
   if (arrival) arrival.parameters = holding(arrival, arrival, false);
   keep(ARRIVAL_KEY, arrival);
@@ -159,6 +159,6 @@ export const arrivalOf = (search: string, inSession: string, atMs: number, ads: 
 /** Meta's and TikTok's browser ids. */
 export const adIds = (): Parameters =>
   picked(
-    [...META, '_ttp'].map((name) => [name, readCookie(name)]),
+    AD_IDS.map((name) => [name, readCookie(name)]),
     () => true,
   );

@@ -14,9 +14,10 @@ from .reports import DeliveryError, DroppedEvents, RejectedEvent, Report
 EVENTS_MAX = 50
 BACKOFF_BASE = 0.5
 BACKOFF_MAX = 60.0
-#: An event by which the service itself fails is looked for after so many attempts, and given up after so many alone.
+#: An event by which the service itself fails is looked for after so many attempts, and given up after so many alone: a quarter of an
+#: hour, as the service may rather fail by itself.
 _INTERNAL_BEFORE_SPLIT = 3
-_INTERNAL_MAX = 8
+_INTERNAL_ALONE_MAX = 20
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,7 @@ class Delivery:
         self._waiting_since: Optional[float] = float("-inf") if queue.appended > queue.settled else None
         self._attempts = 0
         self._internal = 0
+        self._alone = 0
         self._not_before = 0.0
         self._asked_until = 0.0
         self._part = 0
@@ -101,7 +103,7 @@ class Delivery:
         if isinstance(outcome, TooLarge) and len(batch) > 1:
             self._split(batch)
             return Verdict(0, ())
-        self._attempts = self._internal = 0
+        self._attempts = self._internal = self._alone = 0
         self._not_before = now
         if self._in_parts:
             self._in_parts = max(self._in_parts - len(batch), 0)
@@ -124,9 +126,14 @@ class Delivery:
             self._internal += 1
             if len(batch) > 1 and self._internal >= _INTERNAL_BEFORE_SPLIT:
                 self._split(batch)
-            elif len(batch) == 1 and self._internal >= _INTERNAL_MAX:
-                status = outcome.status or 500
-                return self.judge(batch, Refused(outcome.code, outcome.message, status), now)
+            elif len(batch) == 1:
+                self._alone += 1
+                if self._alone >= _INTERNAL_ALONE_MAX:
+                    attempts = self._attempts
+                    verdict = self.judge(batch, Refused(outcome.code, outcome.message, outcome.status or 500), now)
+                    # Where the service fails at all of them the next one is no reason to ask often.
+                    self._attempts = attempts
+                    return verdict
         asked = outcome.retry_after or 0.0
         jitter = self._uniform(0.0, min(BACKOFF_MAX, BACKOFF_BASE * 2.0 ** min(self._attempts, 16)))
         self._attempts += 1
