@@ -20,8 +20,8 @@ const CALL_INTERVAL_MS = 5;
 
 /**
  * One call is under way at a time, and requests that come meanwhile share the next one: at rest a request causes a call at
- * once, under load many share its cost. In a cluster that goes for each address, key and account: a request is three parallel
- * calls, and one that a limit refuses may count for the other.
+ * once, under load many share its cost. In a cluster that goes for each address, key and account: a request is a call and then two
+ * parallel ones, and one that the key's limit refuses counts for its address.
  */
 export function createAdmissionStore(redis: Redis, options: AdmissionStoreOptions) {
   const admitScript = createScript(redis, 'quota/admit.lua');
@@ -51,17 +51,19 @@ export function createAdmissionStore(redis: Redis, options: AdmissionStoreOption
     // Those of one key share calls as all of one server do.
     const askFor = async (name: string | null, part: Partial<AdmissionRequest>): Promise<Admission> =>
       name === null ? UNLIMITED : ask(name, { ...request, ...part });
-    const [byAddress, byKey, month] = await Promise.all([
-      askFor(options.limits.perIp > 0 && address !== null ? `address ${address}` : null, { key: null, lease: '' }),
+    // First, as what is refused here must not count for the key, which is everybody's.
+    const countsAddress = options.limits.perIp > 0 && address !== null;
+    const byAddress = await askFor(countsAddress ? `address ${address}` : null, { key: null, lease: '' });
+    if (!byAddress.verdict.ok) return { verdict: byAddress.verdict, granted: 0, known: 0 };
+    const [byKey, month] = await Promise.all([
       askFor(key === null ? null : `key ${key}`, { address: null, lease: '' }),
       askFor(lease === '' ? null : `account ${accountId}`, { address: null, key: null }),
     ]);
-    const limited = [byAddress, byKey].find(({ verdict }) => !verdict.ok);
-    if (limited === undefined) return { ...month, verdict: nearer(byAddress, byKey) };
+    if (byKey.verdict.ok) return { ...month, verdict: nearer(byAddress, byKey) };
     if (month.granted !== null && month.granted > 0) {
       await release(request.accountId, request.month, request.lease, month.granted);
     }
-    return { verdict: limited.verdict, granted: 0, known: 0 };
+    return { verdict: byKey.verdict, granted: 0, known: 0 };
   }
 
   return {

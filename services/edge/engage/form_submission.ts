@@ -136,7 +136,8 @@ export function mountForm(app: HttpServer, engage: Engage): void {
     const sent: SubmittedForm = {
       ...{ form: item.definition as Form, request: body, version, token, visitor, challenge, withoutScript: isPlain },
       isOfOtherVersion: token.ok && version !== item.version,
-      submissionId: body.submission_id?.toLowerCase() ?? derivedId(request, caller.site.site_id, body, secret),
+      submissionId:
+        body.submission_id?.toLowerCase() ?? derivedId(request, caller.site.site_id, body, secret, context.nowMs()),
     };
     return status === 'submitted' ? submit(request, sent) : tell(request, sent, status);
   }
@@ -150,10 +151,19 @@ export function mountForm(app: HttpServer, engage: Engage): void {
   });
 }
 
-/** The id of a form that has none, as a plain one: the same from the same device is the same. */
-function derivedId(request: HttpRequestIn, siteId: string, { form_id, fields }: FormRequest, secret: Buffer): string {
+const DAY_MS = 86_400_000;
+
+/** The id of a form that has none, as a plain one: the same from the same device, and visitor where one is said, is the same for a day. */
+function derivedId(
+  request: HttpRequestIn,
+  siteId: string,
+  { form_id, fields, visitor }: FormRequest,
+  secret: Buffer,
+  nowMs: number,
+): string {
   const device = `${networkOf(clientAddress(request))}\0${request.headers['user-agent'] ?? ''}`;
-  const facts = canonicalJson([siteId, form_id, device, fields ?? {}]);
+  const day = Math.floor(nowMs / DAY_MS);
+  const facts = canonicalJson([siteId, form_id, device, visitor?.distinct_id ?? '', day, fields ?? {}]);
   const hex = hmacSha256(secret, `submission\0${facts}`).toString('hex').slice(0, 32);
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

@@ -60,6 +60,19 @@ for (const cluster of onCluster() ? [true] : [false, true]) {
     clock,
   );
 
+  test(`what the limit of an address refuses takes nothing from the key (cluster: ${cluster})`, async () => {
+    const store = open(
+      { limits: { windowMs: 10_000, perIp: 5, perKey: 20 }, cluster },
+      redisByClock(redis(), clock.nowMs),
+    );
+    const [key, address] = [randomUUID(), randomUUID()];
+    const flood = await Promise.all(Array.from({ length: 100 }, () => store.admit(request({ key, address }))));
+    expect(flood.filter(({ verdict }) => verdict.ok)).toHaveLength(5);
+    for (let at = 0; at < 15; at += 1) {
+      expect((await store.admit(request({ key, address: randomUUID() }))).verdict.ok).toBe(true);
+    }
+  });
+
   test(`a clock that is set back has nobody wait for it (cluster: ${cluster})`, async () => {
     const store = open(
       { limits: { windowMs: 10_000, perIp: 0, perKey: 5 }, cluster },

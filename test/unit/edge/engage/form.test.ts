@@ -331,9 +331,17 @@ describe('a plain HTML form', () => {
     await edge.post('/v1/form', plain());
     await edge.post('/v1/form', plain());
     await edge.post('/v1/form', plain({ subject: 'Cars' }));
+    await edge.post('/v1/form', plain({ _distinct_id: 'another' }));
     const ids = edge.events().map(({ event_id }) => event_id);
     expect(ids[0]).toBe(ids[1]);
-    expect(ids[2]).not.toBe(ids[0]);
+    expect(new Set(ids).size).toBe(3);
+  });
+
+  it('sent again from one device on another day is another one', async () => {
+    await edge.post('/v1/form', plain());
+    edge.clock.nowMs += 86_400_000;
+    await edge.post('/v1/form', plain());
+    expect(new Set(edge.events().map(({ event_id }) => event_id)).size).toBe(2);
   });
 
   it('without a redirect is answered by a page of text that runs nothing', async () => {
