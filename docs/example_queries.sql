@@ -66,10 +66,10 @@ SELECT cohort, dateDiff('week', cohort, toStartOfWeek(timestamp, 1)) AS week, un
 FROM events INNER JOIN (SELECT person_id, toStartOfWeek(min(timestamp), 1) AS cohort FROM events WHERE site_id = 'shop' GROUP BY person_id) AS firsts USING person_id
 WHERE site_id = 'shop' GROUP BY cohort, week ORDER BY cohort, week;
 
--- 15. Who are the best customers?
-SELECT person_id, uniqExact(event_id, event, toDate(timestamp)) AS orders, sum(value) AS spent
+-- 15. Who are the best customers, by currency?
+SELECT person_id, currency, uniqExact(event_id, event, toDate(timestamp)) AS orders, sum(value) AS spent
 FROM (SELECT * FROM events WHERE site_id = 'shop' AND event = 'purchase' LIMIT 1 BY event_id, toDate(timestamp))
-GROUP BY person_id ORDER BY spent DESC LIMIT 10;
+GROUP BY person_id, currency ORDER BY spent DESC LIMIT 10 BY currency;
 
 -- 16. Which people have several distinct ids?
 SELECT person_id, groupUniqArray(distinct_id) AS ids FROM events

@@ -5,8 +5,10 @@ import type { RejectionCode } from './field_rules.ts';
 const AHEAD_MAX_MS = 24 * 3600 * 1000;
 /** 731 days, so that a leap year never shortens the two years. */
 const AGE_MAX_MS = 731 * 24 * 3600 * 1000;
-/** No clock is further ahead: what reads as such a time may be a phone number in the wrong field, which is not kept. */
+/** No clock is further ahead: digits that read as such a time may be a phone number in the wrong field, which is not kept. */
 const CLOCK_AHEAD_MAX_MS = 20 * 366 * 24 * 3600 * 1000;
+/** Alone, or as a fraction of a second that is finer than any clock's. */
+const DIGITS_ALONE = /^\s*-?[\d.]+\s*$|[.,]\d{10}/;
 /** Before it nothing was measured that somebody could bring here; and each month is a part of every block that is stored. */
 const HISTORY_FROM_MS = Date.UTC(2005, 0);
 /** By less the way to here alone may differ, and a clock that nobody looks after. */
@@ -56,7 +58,7 @@ export function readTimestamp(
   const offMs = sentAtMs === null ? 0 : clockOffMs(said, sentAtMs, request);
   const timestamp = said + offMs;
   if (isAhead(timestamp, receivedAtMs)) {
-    const isTime = timestamp - receivedAtMs <= CLOCK_AHEAD_MAX_MS;
+    const isTime = timestamp - receivedAtMs <= CLOCK_AHEAD_MAX_MS || !DIGITS_ALONE.test(String(sent));
     return arrival(receivedAtMs, isTime ? sent : null, 'timestamp_ahead');
   }
   if (!isTooOld(timestamp, receivedAtMs)) {

@@ -1,6 +1,6 @@
 // SQL of the events that a query reads, each once, of the intervals that its time is cut into, and of events packed into a number,
 // which puts many of them in order at once.
-import type { Calendar } from '#pipelines/settings/calendar.ts';
+import { type Calendar, wallMs } from '#pipelines/settings/calendar.ts';
 import type { Interval, Selection } from '../question.ts';
 import { type Binder, JOINS, ROWS } from './statement.ts';
 
@@ -183,6 +183,7 @@ export function querySpan({ from, to }: Pick<Cut, 'from' | 'to'>, binder: Binder
 }
 
 const DAY_MS = 86_400_000;
+const SHORTEST_MONTH_DAYS = 28;
 
 /** How much earlier another time is, by the clock of a time zone. */
 export interface Earlier {
@@ -208,7 +209,10 @@ export function spanBefore(
     `toTimeZone(${ADDERS[unit]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`;
   const start = binder.scalar(shifted(from));
   // A day that the month before does not have is its last one: as an end it would leave that out, and what was before it does not.
-  const end = binder.scalar(`greatest(${shifted(to)}, addMilliseconds(${shifted(to - 1)}, 1))`);
+  const mayBeCut = new Date(wallMs(to, calendar.timeZone)).getUTCDate() > SHORTEST_MONTH_DAYS;
+  const end = binder.scalar(
+    mayBeCut ? `greatest(${shifted(to)}, addMilliseconds(${shifted(to - 1)}, 1))` : shifted(to),
+  );
   return { since: binder.scalar(`toStartOfDay(${start}, 'UTC')`), from: start, to: end };
 }
 
