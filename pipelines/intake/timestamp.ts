@@ -58,7 +58,7 @@ export function readTimestamp(
   const offMs = sentAtMs === null ? 0 : clockOffMs(said, sentAtMs, request);
   const timestamp = said + offMs;
   if (isAhead(timestamp, receivedAtMs)) {
-    const isTime = timestamp - receivedAtMs <= CLOCK_AHEAD_MAX_MS || !DIGITS_ALONE.test(String(sent));
+    const isTime = timestamp - receivedAtMs <= CLOCK_AHEAD_MAX_MS || !DIGITS_ALONE.test(writtenTime(sent) ?? '');
     return arrival(receivedAtMs, isTime ? sent : null, 'timestamp_ahead');
   }
   if (!isTooOld(timestamp, receivedAtMs)) {

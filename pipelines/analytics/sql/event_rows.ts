@@ -1,6 +1,6 @@
 // SQL of the events that a query reads, each once, of the intervals that its time is cut into, and of events packed into a number,
 // which puts many of them in order at once.
-import { type Calendar, wallMs } from '#pipelines/settings/calendar.ts';
+import { type Calendar, isTimeZone, wallMs } from '#pipelines/settings/calendar.ts';
 import type { Interval, Selection } from '../question.ts';
 import { type Binder, JOINS, ROWS } from './statement.ts';
 
@@ -209,7 +209,9 @@ export function spanBefore(
     `toTimeZone(${ADDERS[unit]}(toTimeZone(${binder.time(ms)}, ${zone}), -${count}), 'UTC')`;
   const start = binder.scalar(shifted(from));
   // A day that the month before does not have is its last one: as an end it would leave that out, and what was before it does not.
-  const mayBeCut = new Date(wallMs(to, calendar.timeZone)).getUTCDate() > SHORTEST_MONTH_DAYS;
+  // What is no zone ClickHouse refuses.
+  const shown = isTimeZone(calendar.timeZone) ? wallMs(to, calendar.timeZone) : to;
+  const mayBeCut = new Date(shown).getUTCDate() > SHORTEST_MONTH_DAYS;
   const end = binder.scalar(
     mayBeCut ? `greatest(${shifted(to)}, addMilliseconds(${shifted(to - 1)}, 1))` : shifted(to),
   );
