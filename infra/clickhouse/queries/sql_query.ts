@@ -140,6 +140,19 @@ const TABLE_FUNCTIONS = new RegExp(
 /** Of the system tables, those that say what there is to ask, and only of what the user may read. */
 const SYSTEM_TABLES = /^system\.(tables|columns|functions)(\.|$)/i;
 
+/** Functions with arguments that read the server instead of rows, or only wait; none of these is a name people give to columns. */
+const OF_SERVER = [
+  'file',
+  'sleep(eachrow)?',
+  'logtrace',
+  'generateserialid',
+  'ai(classify|generate|embed|extract|translate)',
+  '__\\w*',
+  '(joinget|addressto|naivebayes|filesystem|zookeeper|mergetree|ismergetree|evalml)\\w*',
+  'demangle|catboostevaluate|showcertificate|globalvariable|hascolumnintable',
+  'get(macro|mergetreesetting|clienthttpheader|maxtablename\\w*)',
+];
+
 /**
  * Functions that read the server instead of rows: its files, dictionaries, machine, log and network, other queries; those that only
  * wait; and table functions, which IN takes too. ClickHouse asks for no privilege for most of them: `file` reads any file
@@ -147,15 +160,9 @@ const SYSTEM_TABLES = /^system\.(tables|columns|functions)(\.|$)/i;
  */
 const FUNCTIONS = new RegExp(
   `^(${[
-    'file',
-    'sleep(eachrow)?',
-    'logtrace',
-    'generateserialid',
-    'ai(classify|generate|embed|extract|translate)',
-    '__\\w*',
-    '(dict|joinget|region|addressto|naivebayes|filesystem|zookeeper|transaction|mergetree|ismergetree|evalml)\\w*',
-    'demangle|catboostevaluate|showcertificate|globalvariable|hascolumnintable',
-    'get(server\\w*|macro|mergetreesetting|clienthttpheader|oskernelversion|maxtablename\\w*)',
+    ...OF_SERVER,
+    '(dict|region|transaction)\\w*',
+    'get(server\\w*|oskernelversion)',
     '(full)?hostname|fqdn|displayname|serveruuid|tcpport|uptime|build_?id|revision|version|connection_?id|tid|hasthreadfuzzer',
     'merge|view\\w*|loop|eval|input|null|primes|dictionary|executable|fuzz\\w*|remote\\w*|cluster\\w*|generaterandom\\w*',
   ].join('|')})$`,
@@ -167,17 +174,7 @@ const FUNCTIONS = new RegExp(
  * ClickHouse 26.4. Names that people give to columns of their own, such as region and views, are none of these.
  */
 const REFERENCES = new RegExp(
-  `^(${[
-    'file',
-    'sleep(eachrow)?',
-    'logtrace',
-    'generateserialid',
-    'ai(classify|generate|embed|extract|translate)',
-    '__\\w*',
-    '(dict(get|has|isin)|joinget|region(to|in|hierarchy)|addressto|naivebayes|filesystem|zookeeper|mergetree|ismergetree|evalml)\\w*',
-    'demangle|catboostevaluate|showcertificate|globalvariable|hascolumnintable',
-    'get(server\\w+|macro|mergetreesetting|clienthttpheader|maxtablename\\w*)',
-  ].join('|')})$`,
+  `^(${[...OF_SERVER, '(dict(get|has|isin)|region(to|in|hierarchy))\\w*', 'getserver\\w+'].join('|')})$`,
   'i',
 );
 
