@@ -51,8 +51,11 @@ const WITH_A_BROWSER = {
 };
 const ONE_BY_ONE = { fileParallelism: false, maxWorkers: 1 };
 
-/** Unit tests that watch a module which other files have too where they share a process. */
-const WITH_OWN_PROCESS = ['test/unit/intake/phone_reads.test.ts'];
+/** Unit tests that watch what a module keeps in memory, which other files fill too where they share a process. */
+const WITH_OWN_PROCESS = [
+  'test/unit/intake/phone_reads.test.ts',
+  'test/unit/intake/fast_path/{body_scanner,differential,hostile_names}.test.ts',
+];
 
 /** Of `test/kill`, what kills processes of the one service, or those that send to it. */
 const KILLING_THE_SERVICE = [
