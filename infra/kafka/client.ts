@@ -7,6 +7,7 @@ import kafkajs, { type Admin, Kafka, type LogEntry, logLevel, type SASLOptions }
 import { createProbe, type Probe, type ProbeTimes, repeat } from '#infra/concurrency/time_limits.ts';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
+import { zlibOutput } from '#infra/zlib_output.ts';
 import { internal, once, patchClient } from './kafkajs_patches/client_patches.ts';
 import { patchOutOfRange } from './kafkajs_patches/group_patches.ts';
 import { prefixNames } from './kafkajs_patches/namespace.ts';
@@ -131,7 +132,7 @@ export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise
 }
 
 /** Level 1: 42 µs for 50 events of 500 bytes; the client's checksum over the same bytes uncompressed takes 120 µs. */
-const LEVEL = 1;
+const COMPRESS_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 /** Above the largest record batch a broker takes, so that a hostile record cannot fill memory. */
 const DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024;
 
@@ -141,13 +142,11 @@ const DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024;
  */
 export const registerZstd = once(() => {
   kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
-    compress: async (encoder: { buffer: Buffer }) =>
-      zstdCompressSync(encoder.buffer, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } }),
-    decompress: async (buffer: Buffer) =>
-      zstdDecompressSync(buffer, {
-        maxOutputLength: DECOMPRESSED_BYTES_MAX,
-        chunkSize: Math.min(zstdContentBytes(buffer) + CHUNK_BYTES_BESIDE, CHUNK_BYTES_MAX),
-      }),
+    compress: async ({ buffer }: { buffer: Buffer }) => zlibOutput(zstdCompressSync, buffer, COMPRESS_OPTIONS).output,
+    decompress: async (buffer: Buffer) => {
+      const chunkSize = Math.min(zstdContentBytes(buffer) + CHUNK_BYTES_BESIDE, CHUNK_BYTES_MAX);
+      return zlibOutput(zstdDecompressSync, buffer, { maxOutputLength: DECOMPRESSED_BYTES_MAX, chunkSize }).output;
+    },
   });
 });
 

@@ -11,6 +11,7 @@ import {
   zstdDecompressSync,
 } from 'node:zlib';
 import type { HttpRequestIn } from '#infra/http/http_server.ts';
+import { zlibOutput } from '#infra/zlib_output.ts';
 import { withoutByteOrderMark } from '#pipelines/intake/json_text.ts';
 import type { Permit } from './concurrency_limiter.ts';
 import { PayloadError } from './errors.ts';
@@ -97,25 +98,25 @@ type Decoder = (bytes: Buffer, limits: { maxOutputLength: number }) => Buffer;
 const DECODERS: Record<string, Decoder> = {
   identity: (bytes) => bytes,
   '': (bytes) => bytes,
-  gzip: gunzipSync,
-  'x-gzip': gunzipSync,
+  gzip: decodeGzip,
+  'x-gzip': decodeGzip,
   deflate: (bytes, limits) => wholeOf(hasZlibHead(bytes) ? inflateSync : inflateRawSync, bytes, limits),
   br: (bytes, limits) => wholeOf(brotliDecompressSync, bytes, limits),
   zstd: decodeZstd,
 };
 
-/** With `info` zlib tells how much it read; Node's types know of the result without it alone. */
-type Inflater = (bytes: Buffer, options: { maxOutputLength: number; info: boolean }) => Buffer;
-interface Inflated {
-  buffer: Buffer;
-  engine: { bytesWritten: number };
-}
+type Inflater = (bytes: Buffer, options: { maxOutputLength: number }) => Buffer;
 
 /** Node leaves out what stands behind the first stream, and says nothing: of two bodies one would be acknowledged as both. */
 function wholeOf(inflate: Inflater, bytes: Buffer, limits: { maxOutputLength: number }): Buffer {
-  const { buffer, engine } = inflate(bytes, { ...limits, info: true }) as unknown as Inflated;
-  if (engine.bytesWritten !== bytes.length) throw new Error('bytes behind the end');
-  return buffer;
+  const { output, bytesRead } = zlibOutput(inflate, bytes, limits);
+  if (bytesRead !== bytes.length) throw new Error('bytes behind the end');
+  return output;
+}
+
+/** Node reads all members of a gzip file (RFC 1952, 2.2). */
+function decodeGzip(bytes: Buffer, limits: { maxOutputLength: number }): Buffer {
+  return zlibOutput(gunzipSync, bytes, limits).output;
 }
 
 /** RFC 9659: no Content-Encoding needs a larger window, and a frame may ask for as much memory as its window. */
@@ -130,11 +131,11 @@ function decodeZstd(bytes: Buffer, { maxOutputLength }: { maxOutputLength: numbe
   do {
     if (read.length === ZSTD_FRAMES_MAX) throw new Error('too many frames');
     // Of a limit of 0 Node thinks nothing.
-    const limits = { maxOutputLength: Math.max(1, maxOutputLength - length), info: true, params: ZSTD_PARAMS };
-    const { buffer, engine } = zstdDecompressSync(bytes.subarray(at), limits) as unknown as Inflated;
-    read.push(buffer);
-    length += buffer.length;
-    at += engine.bytesWritten;
+    const limits = { maxOutputLength: Math.max(1, maxOutputLength - length), params: ZSTD_PARAMS };
+    const { output, bytesRead } = zlibOutput(zstdDecompressSync, bytes.subarray(at), limits);
+    read.push(output);
+    length += output.length;
+    at += bytesRead;
   } while (at < bytes.length);
   return read.length === 1 ? (read[0] as Buffer) : Buffer.concat(read, length);
 }
