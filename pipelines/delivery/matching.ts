@@ -1,6 +1,6 @@
 // By what platforms match a person: identifiers, places, names, device.
 
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { cityName, countryCode, postalCodes, stateCode } from '#pipelines/privacy/countries.ts';
 import { asSha256, isMd5, noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
@@ -146,7 +146,7 @@ export const clientUserAgent = ({ client_user_agent }: Event): string | null =>
 export const isKnownByDevice = ({ action_source }: Event): boolean => action_source === 'website';
 
 /** SHA-256 in lower-case hex. */
-export const sha256Hex = (text: string): string => createHash('sha256').update(text).digest('hex');
+export const sha256Hex = (text: string): string => hash('sha256', text);
 
 /** Whether a user agent is the name of what a server calls with, and says nothing of a shopper's browser or app. */
 export function isLibraryUserAgent(userAgent: string): boolean {
