@@ -17,7 +17,8 @@ interface ZlibOutput {
  *
  * The engine of a call lives until the whole heap is collected, as its native half is held weakly, and with it the memory that the
  * output lies in: 16 KiB for a batch that was compressed, and all the content of one that was not any more. V8 collects the whole heap
- * for each 64 MiB of those, which an edge had after seven seconds. So the engine lets go of it here (docs/decisions/README.md, 53).
+ * for each 64 MiB of those, which an edge had after seven seconds. So the engine lets go of it here (docs/decisions/README.md, 53). Nothing
+ * names the engine of a call that throws: its chunk stays until then.
  */
 export function zlibOutput<Options extends object>(
   run: (bytes: Buffer, options: Options & { info: true }) => Buffer,
