@@ -1,4 +1,6 @@
 // Calls to a platform for one batch, halved where the platform refuses events in it.
+
+import { sha256Hex } from '#pipelines/privacy/hash_identifiers.ts';
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import type { PlatformAnswer } from '#schemas/records.ts';
 import type { Site } from '#schemas/setting.ts';
@@ -19,7 +21,6 @@ import {
   type UnresolvedEvent,
 } from './delivery_run.ts';
 import { targetKey } from './destination_id.ts';
-import { sha256Hex } from './matching.ts';
 import { healthOf } from './platform_http.ts';
 
 /** Calls that one batch may cost while the events the platform refuses in it are being found. */

@@ -1,8 +1,7 @@
 // By what platforms match a person: identifiers, places, names, device.
 
-import { hash } from 'node:crypto';
 import { cityName, countryCode, postalCodes, stateCode } from '#pipelines/privacy/countries.ts';
-import { asSha256, isMd5, noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
+import { asSha256, isMd5, noIdentifiers, sha256Hex } from '#pipelines/privacy/hash_identifiers.ts';
 import { isReachableAddress } from '#pipelines/privacy/ip_addresses.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { Site } from '#schemas/setting.ts';
@@ -144,9 +143,6 @@ export const clientUserAgent = ({ client_user_agent }: Event): string | null =>
  * which server reported it.
  */
 export const isKnownByDevice = ({ action_source }: Event): boolean => action_source === 'website';
-
-/** SHA-256 in lower-case hex. */
-export const sha256Hex = (text: string): string => hash('sha256', text);
 
 /** Whether a user agent is the name of what a server calls with, and says nothing of a shopper's browser or app. */
 export function isLibraryUserAgent(userAgent: string): boolean {

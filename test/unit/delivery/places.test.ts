@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { hashedPlace, sha256Hex } from '#pipelines/delivery/matching.ts';
+import { hashedPlace } from '#pipelines/delivery/matching.ts';
 import { stateCode } from '#pipelines/privacy/countries.ts';
+import { sha256Hex } from '#pipelines/privacy/hash_identifiers.ts';
 import { entryOf, siteOf } from './entries.ts';
 
 test('a state of the United States is its two letters', () => {

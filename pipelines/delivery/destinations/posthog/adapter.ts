@@ -9,10 +9,11 @@ import type {
 } from '#pipelines/delivery/contract.ts';
 import { addressOf, classifyAnswer, joined, postJson, throttle } from '#pipelines/delivery/platform_http.ts';
 import { isRecord, pageReferrer, pageUrl } from '#pipelines/events/vocabulary.ts';
+import { sha256Hex } from '#pipelines/privacy/hash_identifiers.ts';
 import type { EventEntry } from '#schemas/event.ts';
 import type { MapContext, MapResult } from '../../contract.ts';
 import { happenedAtMs } from '../../event_fields.ts';
-import { clientAddress, clientUserAgent, sha256Hex } from '../../matching.ts';
+import { clientAddress, clientUserAgent } from '../../matching.ts';
 import { present, presentOrNull } from '../../platform_http.ts';
 import { choiceField, eventNamesField, secretField, textField } from '../../setting_fields.ts';
 

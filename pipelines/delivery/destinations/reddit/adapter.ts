@@ -30,10 +30,11 @@ import {
   textOrParameter,
 } from '#pipelines/events/vocabulary.ts';
 import { countryCode } from '#pipelines/privacy/countries.ts';
+import { sha256Hex } from '#pipelines/privacy/hash_identifiers.ts';
 import type { Event, EventEntry, Identifiers } from '#schemas/event.ts';
 import type { MapContext, MapResult } from '../../contract.ts';
 import { commerceOf, happenedAtMs, type Item } from '../../event_fields.ts';
-import { clientAddress, clientUserAgent, isKnownByDevice, sha256Hex } from '../../matching.ts';
+import { clientAddress, clientUserAgent, isKnownByDevice } from '../../matching.ts';
 import { baseUrlField, cutText, listOrNull, present } from '../../platform_http.ts';
 import { choiceField, eventNamesField, secretField, textField } from '../../setting_fields.ts';
 
