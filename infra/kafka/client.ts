@@ -9,6 +9,7 @@ import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { zlibOutput } from '#infra/zlib_output.ts';
 import { internal, once, patchClient } from './kafkajs_patches/client_patches.ts';
+import { clusterMakerOf, passRetries } from './kafkajs_patches/clusters.ts';
 import { patchOutOfRange } from './kafkajs_patches/group_patches.ts';
 import { prefixNames } from './kafkajs_patches/namespace.ts';
 import type { FetchedRecord } from './offset_log.ts';
@@ -28,17 +29,19 @@ export function createKafka(config: KafkaConfig, clientId: string, logger: Logge
   registerZstd();
   patchClient();
   patchOutOfRange();
+  const retry = { initialRetryTime: FIRST_RETRY_MS, factor: 0.2, multiplier: 2, maxRetryTime: RETRY_MS_MAX, retries };
   const kafka = new Kafka({
     clientId,
     brokers: config.brokers,
     connectionTimeout: 3_000,
     requestTimeout: 30_000,
-    retry: { initialRetryTime: FIRST_RETRY_MS, factor: 0.2, multiplier: 2, maxRetryTime: RETRY_MS_MAX, retries },
+    retry,
     logLevel: logLevel.WARN,
     logCreator: () => (entry) => forward(logger, entry),
     ...(config.tls ? { ssl: config.tlsCaFile === null ? true : { ca: [readFileSync(config.tlsCaFile, 'utf8')] } } : {}),
     ...(config.sasl === null ? {} : { sasl: config.sasl as SASLOptions }),
   });
+  passRetries(kafka, retry);
   prefixNames(kafka, config.topicPrefix ?? '');
   return kafka;
 }
@@ -197,19 +200,12 @@ interface Cluster {
   findControllerBroker(): Promise<Broker>;
 }
 
-type ClusterOptions = { metadataMaxAge: number; allowAutoTopicCreation: boolean };
-
 const METADATA_AGE_MS = 300_000;
 
 /** Opens one. The client makes one for each consumer, producer and admin, and hands none out. */
 export async function openCluster(kafka: Kafka): Promise<Cluster> {
-  const own: Kafka = Object.getOwnPropertySymbols(kafka).length > 0 ? kafka : Object.getPrototypeOf(kafka);
-  const name = Object.getOwnPropertySymbols(own).find(
-    ({ description }) => description === 'private:Kafka:createCluster',
-  );
-  if (name === undefined) throw new Error('the client makes no clusters');
-  const create = Reflect.get(own, name) as (options: ClusterOptions) => Cluster;
-  const cluster = create({ metadataMaxAge: METADATA_AGE_MS, allowAutoTopicCreation: false });
+  const { make } = clusterMakerOf<Cluster>(kafka);
+  const cluster = make({ metadataMaxAge: METADATA_AGE_MS, allowAutoTopicCreation: false });
   await cluster.connect();
   return cluster;
 }

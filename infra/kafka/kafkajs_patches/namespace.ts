@@ -1,5 +1,6 @@
 // A prefix before every name that a client has at the brokers: one cluster then serves several installations, and others.
 import kafkajs, { type Kafka } from 'kafkajs';
+import { clusterMakerOf } from './clusters.ts';
 
 type Fields = Record<string, unknown>;
 type Method = (request: unknown) => Promise<unknown>;
@@ -44,13 +45,9 @@ export const prefixOf = (kafka: object): string => prefixes.get(kafka) ?? '';
 export function prefixNames(kafka: Kafka, prefix: string): void {
   if (prefix === '') return;
   prefixes.set(kafka, prefix);
-  const creator = Object.getOwnPropertySymbols(kafka).find(
-    ({ description }) => description === 'private:Kafka:createCluster',
-  );
-  if (creator === undefined) throw new Error('the client makes no clusters');
-  const create = Reflect.get(kafka, creator) as (options: unknown) => Cluster;
-  Reflect.set(kafka, creator, (options: unknown) => {
-    const cluster = create(options);
+  const { make: makeCluster, replaceBy } = clusterMakerOf<Cluster>(kafka);
+  replaceBy((options) => {
+    const cluster = makeCluster(options);
     const { brokerPool } = cluster;
     const make = brokerPool.createBroker;
     brokerPool.createBroker = (given) => prefixed(make(given), prefix);

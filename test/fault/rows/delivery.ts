@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Kafka, logLevel } from 'kafkajs';
+import { passRetries } from '#infra/kafka/kafkajs_patches/clusters.ts';
 import { fenceStage } from '#infra/kafka/producers.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
 import { until } from '#test/harness/until.ts';
@@ -33,6 +34,7 @@ export const TRANSACTION_FAILS: Row = {
     await answersTake(context, ANSWER_MS);
     const brokers = world.addresses.kafkaBrokers.split(',');
     const kafka = new Kafka({ brokers, retry: BARRED_RETRY, logLevel: logLevel.NOTHING });
+    passRetries(kafka, BARRED_RETRY);
     for (let times = 0; times < BARRED_TIMES; times++) {
       await fenceStage(kafka, `svc.${WEBHOOK}`, TOPICS.identified, world.eventPartitions, 1);
       await sleep(BARRED_PAUSE_MS);
