@@ -22,12 +22,14 @@ import { ensureFolder, findOnPath, installWheel, isExecutable, LocalError, runTo
 const LOGGING = fileURLToPath(new URL('./log4j2.properties', import.meta.url));
 const CLUSTER_ID = 'local-event-ingest-00w';
 const STARTED = 'Kafka Server started';
+/** A sixth less CPU at 400 requests a second with the serial collector. */
+const JAVA_OPTIONS = ['-Xms128m', '-Xmx512m', '-XX:+UseSerialGC'];
 /**
- * For a quick start on a small machine. Without the second compiler a broker takes two thirds of the CPU time in its first
- * half minute (8.4 s instead of 13.7 s under light load), and a sixth less at 400 requests a second with the serial collector. A
- * broker that runs for days should not be set up this way.
+ * Of a broker alone, for a quick start on a small machine: it takes two thirds of the CPU time in its first half minute (8.4 s
+ * instead of 13.7 s under light load). A broker that runs for days should not be set up this way, nor should several: three took a
+ * whole core under the fault suite's load, and take a fifth less with both compilers, the second's own work included.
  */
-const JAVA_OPTIONS = ['-Xms128m', '-Xmx512m', '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC'];
+const ALONE_JAVA_OPTIONS = ['-XX:TieredStopAtLevel=1'];
 
 /** One KRaft node, alone or of several. Its storage is formatted at the first start only. */
 export async function planKafka(node: KafkaNode, logPath: string, program: JavaProgram): Promise<PartPlan> {
@@ -38,13 +40,15 @@ export async function planKafka(node: KafkaNode, logPath: string, program: JavaP
   const archive = classArchive(program);
   // One that is not there yet is written as the broker ends, for which several would get no time, and in each other's way.
   const isWritten = archive.stopTimeoutMs !== undefined;
-  const { options, ...limits } = isWritten && node.controllerPorts.length > 1 ? { options: [] } : archive;
+  const isAlone = node.controllerPorts.length === 1;
+  const { options, ...limits } = isWritten && !isAlone ? { options: [] } : archive;
+  const ofOne = isAlone ? ALONE_JAVA_OPTIONS : [];
   return {
     name: node.name,
     address: `127.0.0.1:${node.port}`,
     logPath,
     command: program.java.path,
-    args: [...JAVA_OPTIONS, ...options, ...javaArgs(program.folder), 'kafka.Kafka', settings],
+    args: [...JAVA_OPTIONS, ...ofOne, ...options, ...javaArgs(program.folder), 'kafka.Kafka', settings],
     cwd: node.folder,
     isReady: async () => readFileSync(logPath, 'utf8').includes(STARTED),
     ...limits,
@@ -210,7 +214,7 @@ export function planRegistry(
     // Version 3.3.3 waits for ever if the broker dies while the registry begins to read its topic, which happens to each
     // start while a broker is killed again and again.
     readyTimeoutMs: 45_000,
-    startsMax: 6,
+    startsMax: 4,
     temporaryFolder,
     ...limits,
   };

@@ -38,7 +38,7 @@ export interface PartPlan {
   prepare?(): void;
   /** How long a graceful end may take before it is forced. */
   stopTimeoutMs?: number;
-  /** How long a start may take before it is abandoned. */
+  /** How long the first start may take before it is abandoned; the n-th has n times as long, as it may be slow rather than hang. */
   readyTimeoutMs?: number;
   /** How many attempts a start has. */
   startsMax?: number;
@@ -145,7 +145,7 @@ export class LocalPart {
 
   async #launch(): Promise<void> {
     for (let start = 1; ; start++) {
-      const { outcome, hung } = await this.#startOnce();
+      const { outcome, hung } = await this.#startOnce(start);
       if (outcome === READY) return;
       const startsMax = this.#plan.startsMax ?? STARTS_MAX;
       if (!hung || this.#stopping || start >= startsMax) {
@@ -158,7 +158,7 @@ export class LocalPart {
     }
   }
 
-  async #startOnce(): Promise<{ outcome: string; hung: boolean }> {
+  async #startOnce(start: number): Promise<{ outcome: string; hung: boolean }> {
     const child = spawnPart(this.#plan, this.#hasStarted);
     this.#hasStarted = true;
     this.#child = child;
@@ -166,7 +166,7 @@ export class LocalPart {
       this.#child = undefined;
       return how;
     });
-    const outcome = await Promise.race([died, this.#untilReady(child)]);
+    const outcome = await Promise.race([died, this.#untilReady(child, start)]);
     const hung = this.#child !== undefined;
     if (outcome !== READY) this.#note(outcome);
     if (outcome === READY) {
@@ -181,8 +181,8 @@ export class LocalPart {
     return { outcome, hung };
   }
 
-  async #untilReady(child: ChildProcess): Promise<string> {
-    const timeoutMs = this.#plan.readyTimeoutMs ?? READY_TIMEOUT_MS;
+  async #untilReady(child: ChildProcess, start: number): Promise<string> {
+    const timeoutMs = (this.#plan.readyTimeoutMs ?? READY_TIMEOUT_MS) * start;
     const deadline = performance.now() + timeoutMs;
     while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
       if (await answerBy(this.#plan.isReady(), deadline)) return READY;
