@@ -14,16 +14,16 @@ const SHOWN = 40;
 const START = 0.3;
 
 /**
- * Prints, of each V8 profile in a folder (`NODE_OPTIONS='--cpu-prof --cpu-prof-dir=DIR'` around a bench), the functions in which its main
- * thread was, in percent of the time in which it was not idle.
+ * Prints of V8's profiles in a folder (`NODE_OPTIONS='--cpu-prof --cpu-prof-dir=DIR'` around a bench), for all processes of one kind
+ * together, the functions in which their main thread was, in percent of the time in which it was not idle.
  */
 export function showProfiles(folder: string): void {
-  const profiles = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
-  if (profiles.length === 0) throw new Error(`no .cpuprofile in ${folder}`);
-  for (const name of profiles) {
-    const profile = JSON.parse(readFileSync(join(folder, name), 'utf8')) as CpuProfile;
-    const { busyS, functions } = selfTimes(profile);
-    process.stdout.write(`${processOf(profile)}: ${busyS.toFixed(1)} s busy\n`);
+  const names = readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'));
+  if (names.length === 0) throw new Error(`no .cpuprofile in ${folder}`);
+  const profiles = names.map((name) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as CpuProfile);
+  for (const [kind, ofKind] of Map.groupBy(profiles, processOf)) {
+    const { busyS, functions } = selfTimes(ofKind);
+    process.stdout.write(`${kind}: ${busyS.toFixed(1)} s busy in ${ofKind.length}\n`);
     for (const [place, share] of functions.slice(0, SHOWN)) {
       process.stdout.write(`${(share * 100).toFixed(1).padStart(5)}  ${place}\n`);
     }
@@ -40,16 +40,18 @@ const processOf = ({ nodes }: CpuProfile): string =>
     .find(Boolean) ?? 'a process';
 
 /** Functions with their share of the busy time, the largest first. */
-function selfTimes({ nodes, samples, timeDeltas }: CpuProfile) {
-  const places = new Map(nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
+function selfTimes(profiles: CpuProfile[]) {
   const times = new Map<string, number>();
   let busyUs = 0;
-  for (let at = Math.floor(samples.length * START); at < samples.length; at += 1) {
-    const place = places.get(samples[at] ?? 0) ?? IDLE;
-    if (place === IDLE) continue;
-    const took = timeDeltas[at] ?? 0;
-    busyUs += took;
-    times.set(place, (times.get(place) ?? 0) + took);
+  for (const { nodes, samples, timeDeltas } of profiles) {
+    const places = new Map(nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
+    for (let at = Math.floor(samples.length * START); at < samples.length; at += 1) {
+      const place = places.get(samples[at] ?? 0) ?? IDLE;
+      if (place === IDLE) continue;
+      const took = timeDeltas[at] ?? 0;
+      busyUs += took;
+      times.set(place, (times.get(place) ?? 0) + took);
+    }
   }
   const functions = [...times].map(([place, us]) => [place, us / busyUs] as const).sort(([, a], [, b]) => b - a);
   return { busyS: busyUs / 1e6, functions };
