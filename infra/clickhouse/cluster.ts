@@ -99,13 +99,13 @@ function kept(rest: string, shard: string, name: string, { isReplicated }: Clust
     .replace(TOKENS_SET, TOKENS);
 }
 
-/** Columns, how they are computed, and comments are for both tables; an index only for the one that holds the rows. */
+/** Columns, their types, how they are computed, and comments are for both tables; an index only for the one that holds the rows. */
 function altered(name: string, rest: string, { name: cluster, isReplicated }: Cluster): string[] {
   const alter = (table: string): string =>
     isReplicated
       ? `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest.replace(TOKENS_SET, TOKENS)}`
       : `ALTER TABLE ${table}${rest}`;
-  return /(COMMENT|ADD) COLUMN| (ALIAS|DEFAULT) /.test(rest)
+  return /(COMMENT|ADD) COLUMN| (ALIAS|DEFAULT) |MODIFY COLUMN \w+ [A-Z][a-z]/.test(rest)
     ? [alter(`${name}_local`), alter(name)]
     : [alter(`${name}_local`)];
 }
