@@ -23,6 +23,11 @@ const RETRY_MS_MAX = 1_000;
 
 /** Retries of one request. About 20 s in all; then the caller sees the error. */
 const RETRIES = 25;
+/**
+ * Of a transactional producer that begins, or commits offsets: nine seconds, whoever asks. Shorter than members of a group wait for each
+ * other (`DRAIN_MS`), so that one that gives partitions away does not fence the one that has them by then.
+ */
+const TRANSACTION_RETRIES = 16;
 
 /** A client of the configured cluster. Nothing is connected yet. */
 export function createKafka(config: KafkaConfig, clientId: string, logger: Logger, retries = RETRIES): Kafka {
@@ -41,7 +46,7 @@ export function createKafka(config: KafkaConfig, clientId: string, logger: Logge
     ...(config.tls ? { ssl: config.tlsCaFile === null ? true : { ca: [readFileSync(config.tlsCaFile, 'utf8')] } } : {}),
     ...(config.sasl === null ? {} : { sasl: config.sasl as SASLOptions }),
   });
-  passRetries(kafka, retry);
+  passRetries(kafka, { ...retry, retries: TRANSACTION_RETRIES });
   prefixNames(kafka, config.topicPrefix ?? '');
   return kafka;
 }

@@ -17,9 +17,9 @@ export function clusterMakerOf<Cluster extends object>(kafka: Kafka) {
 }
 
 /**
- * Has transactional producers retry as the client is told to. They read how from their cluster, which nobody tells
- * (tulios/kafkajs#851 mended the other producers alone): they would ask five times, the first time after 300 ms, and fail after nine
- * seconds where brokers that are busy still end the transaction before.
+ * Says how transactional producers retry, whatever the client is told. They read it from their cluster, which nobody tells
+ * (tulios/kafkajs#851 mended the other producers alone): they would try five times more, the first time after 300 ms, where brokers mostly
+ * have ended the transaction before after five.
  */
 export function passRetries(kafka: Kafka, retry: RetryOptions): void {
   const { make, replaceBy } = clusterMakerOf(kafka);
