@@ -38,7 +38,7 @@ export interface PartPlan {
   prepare?(): void;
   /** How long a graceful end may take before it is forced. */
   stopTimeoutMs?: number;
-  /** How long the first start may take before it is abandoned; the n-th has n times as long, as it may be slow rather than hang. */
+  /** How long a start may take before it is abandoned; from the third on it is twice as long, as it may be slow rather than hang. */
   readyTimeoutMs?: number;
   /** How many attempts a start has. */
   startsMax?: number;
@@ -52,6 +52,7 @@ const READY = 'ready';
 const READY_POLL_MS = 40;
 const READY_TIMEOUT_MS = 90_000;
 const STARTS_MAX = 2;
+const QUICK_STARTS = 2;
 const STOP_TIMEOUT_MS = 8_000;
 const LOG_LINES = 20;
 /** Deaths that are remembered, and characters of what was said last. */
@@ -182,7 +183,7 @@ export class LocalPart {
   }
 
   async #untilReady(child: ChildProcess, start: number): Promise<string> {
-    const timeoutMs = (this.#plan.readyTimeoutMs ?? READY_TIMEOUT_MS) * start;
+    const timeoutMs = (this.#plan.readyTimeoutMs ?? READY_TIMEOUT_MS) * (start > QUICK_STARTS ? 2 : 1);
     const deadline = performance.now() + timeoutMs;
     while (performance.now() < deadline && child.exitCode === null && child.signalCode === null) {
       if (await answerBy(this.#plan.isReady(), deadline)) return READY;
