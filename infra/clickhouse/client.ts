@@ -146,7 +146,7 @@ export async function insertRows(
   }
 }
 
-/** Columns cost the server half of what rows cost it; it converts texts to LowCardinality itself. */
+/** Columns cost the server half of what rows cost it; it converts texts and LowCardinality itself. */
 async function insertNative(server: Asked, table: string, token: string, block: Buffer): Promise<void> {
   const { stream } = await server.exec({
     query: `INSERT INTO ${table} (${listed(EVENT_COLUMNS).join(', ')}) FORMAT Native`,

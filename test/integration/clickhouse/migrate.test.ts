@@ -8,6 +8,7 @@ import { insertBlock } from '#infra/clickhouse/client.ts';
 import { migrate, renewDictionaries, statementsOf } from '#infra/clickhouse/migrate.ts';
 import { definitionsOf, runInRounds } from '#infra/clickhouse/new_servers.ts';
 import { eventRow } from '#test/harness/event_row.ts';
+import { until } from '#test/harness/until.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
 import { rowsOf, useClickhouse } from './warehouse_world.ts';
 
@@ -15,6 +16,7 @@ const BASELINE = '0001_baseline.sql';
 const HOURS = '0004_counts_by_query.sql';
 const SMALLER = '0007_smaller_parts.sql';
 const TEXTS = '0008_property_texts.sql';
+const PLAIN_TEXTS = '0016_plain_texts.sql';
 const LATER = [
   '0009_person_seen.sql',
   '0010_visitors.sql',
@@ -23,7 +25,7 @@ const LATER = [
   '0013_merges.sql',
   '0014_cohort_members.sql',
   '0015_historical.sql',
-  '0016_plain_texts.sql',
+  PLAIN_TEXTS,
 ];
 const CHANGES = ['0005_more_parts_a_merge.sql', '0006_consent.sql', SMALLER, TEXTS, ...LATER];
 const ALL = [BASELINE, '0002_names_of_copies.sql', '0003_erasing.sql', HOURS, ...CHANGES];
@@ -123,6 +125,39 @@ test('rows of before parts were made smaller, and texts of properties sent, are 
     { name: 'persons_by_visitor', rows: 7 },
     { name: 'rows_by_person', rows: 100 },
   ]);
+});
+
+test('rows of before columns of few values were texts are the same in small and large parts, before they are rewritten and after', async () => {
+  const database = await create();
+  const { warehouse, url } = database;
+  const before = ALL.filter((name) => name !== PLAIN_TEXTS);
+  await migrate(warehouse, url, null, folderWith(Object.fromEntries(before.map((name) => [name, textOf(name)]))).url);
+  const command = (query: string) => warehouse.command({ query });
+  await insertBlock(warehouse, 'event_rows', 'small', rowsFrom(100));
+  await command('ALTER TABLE event_rows MODIFY SETTING min_bytes_for_wide_part = 0');
+  await insertBlock(warehouse, 'event_rows', 'large', rowsFrom(150));
+  const old = await rowsOf(database, WHOLE_ROWS);
+  await command('SYSTEM STOP MERGES event_rows');
+  await migrate(warehouse, url);
+  const unfinished = 'SELECT mutation_id FROM system.mutations WHERE database = currentDatabase() AND NOT is_done';
+  expect(await rowsOf(database, unfinished)).not.toEqual([]);
+  expect(await rowsOf(database, WHOLE_ROWS)).toEqual(old);
+
+  await insertBlock(warehouse, 'event_rows', 'new', rowsFrom(200));
+  const beside = await rowsOf(database, WHOLE_ROWS);
+  expect(beside.slice(0, 100)).toEqual(old);
+  await command('SYSTEM START MERGES event_rows');
+  await until(
+    'old parts to be rewritten',
+    () => rowsOf(database, unfinished),
+    (rows) => rows.length === 0,
+  );
+  expect(await rowsOf(database, WHOLE_ROWS)).toEqual(beside);
+  await command('OPTIMIZE TABLE event_rows FINAL');
+  expect(await rowsOf(database, WHOLE_ROWS)).toEqual(beside);
+  const few = `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'event_rows'
+    AND type LIKE 'LowCardinality%' ORDER BY name`;
+  expect(await rowsOf(database, few)).toEqual([{ name: 'arrival' }, { name: 'event' }, { name: 'site_id' }]);
 });
 
 const THINGS = `-- Things; with a semicolon at the end of a comment;
