@@ -105,7 +105,9 @@ function altered(name: string, rest: string, { name: cluster, isReplicated }: Cl
     isReplicated
       ? `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest.replace(TOKENS_SET, TOKENS)}`
       : `ALTER TABLE ${table}${rest}`;
-  return /(COMMENT|ADD) COLUMN| (ALIAS|DEFAULT) |MODIFY COLUMN \w+ (?!CODEC\b)[A-Z]/.test(rest)
+  return /(COMMENT|ADD) COLUMN| (ALIAS|DEFAULT) |MODIFY COLUMN \w+ (?!(CODEC|TTL|REMOVE|MODIFY|RESET)\b)[A-Z]/.test(
+    rest,
+  )
     ? [alter(`${name}_local`), alter(name)]
     : [alter(`${name}_local`)];
 }

@@ -41,7 +41,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('a producer whose transaction the brokers still end asks as often and as soon as the client is told to', async () => {
+test('a producer whose transaction the brokers still end asks as often and as soon as it is told to', async () => {
   const kafka = client();
   passRetries(kafka, RETRY);
   const { manager, asked } = managerOf(kafka, 20);
@@ -54,7 +54,7 @@ test('a producer whose transaction the brokers still end asks as often and as so
   expect(asked()).toBe(21);
 });
 
-test('of a client as it comes such a producer gives up sooner, whatever it is told', async () => {
+test('of a client as it comes such a producer gives up sooner, whatever the client is told', async () => {
   const { manager, asked } = managerOf(client(), 20);
   const begun = expect(manager.initProducerId()).rejects.toMatchObject({ name: 'KafkaJSNumberOfRetriesExceeded' });
   await vi.runAllTimersAsync();
