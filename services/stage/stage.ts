@@ -40,6 +40,7 @@ export function runStage<C extends ProcessConfig>(
       },
       logger,
       nowMs: monotonicMs,
+      wallMs: Date.now,
     });
     runtime.onStop(async () => stopLag());
     runtime.ready();

@@ -50,6 +50,8 @@ export interface Text {
   partition: number;
   value: string;
   key?: string;
+  /** Milliseconds since 1970 UTC; absent: now. */
+  timestamp?: string;
 }
 
 /** Appends texts, a send for each partition. */
@@ -57,7 +59,10 @@ export async function produce(kafka: Kafka, topic: string, texts: readonly Text[
   const producer = kafka.producer({ allowAutoTopicCreation: false, createPartitioner: explicitPartitioner });
   await producer.connect();
   for (const [partition, group] of Map.groupBy(texts, (text) => text.partition)) {
-    const messages = group.map(({ key, value }) => ({ partition, value, key: key ?? null }));
+    const messages = group.map(({ key, value, timestamp }) => ({
+      ...{ partition, value, key: key ?? null },
+      ...(timestamp !== undefined && { timestamp }),
+    }));
     await producer.send({ topic, acks: -1, messages });
   }
   await producer.disconnect();

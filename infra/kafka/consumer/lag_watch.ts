@@ -23,6 +23,8 @@ interface LagWatchOptions {
   logger: Logger;
   /** Monotonic milliseconds. */
   nowMs(): number;
+  /** Milliseconds since 1970 UTC. */
+  wallMs(): number;
   intervalMs?: number;
 }
 
@@ -33,10 +35,12 @@ export const LAG_INTERVAL_MS = 5_000;
  * which nothing gets done, or nothing ever was. Answers how to stop.
  */
 export function watchLag(options: LagWatchOptions): () => void {
-  const { admin, groupId, assigned, onLags, logger, nowMs, intervalMs = LAG_INTERVAL_MS } = options;
+  const { admin, groupId, assigned, onLags, logger, nowMs, wallMs, intervalMs = LAG_INTERVAL_MS } = options;
   const waits = createWaitingTimes();
   const ask = async (): Promise<void> => {
     const positions = await positionsOf(admin, groupId, assigned());
+    const unknown = Map.groupBy(waits.unknown(positions), ({ topic }) => topic);
+    for (const [topic, ones] of unknown) waits.begin(await pastEnds(admin, topic, ones, wallMs()), nowMs());
     const waitsMs = waits.at(positions, nowMs());
     onLags(positions.map((at, index) => ({ ...lagOf(at), high: at.high, waitsMs: waitsMs[index] ?? 0 })));
   };
@@ -51,27 +55,48 @@ export function watchLag(options: LagWatchOptions): () => void {
  * Records that a group has still to take. What was deleted by age before the group took it is no lag: nobody can take it
  * any more.
  */
-export function lagOf({ topic, partition, low, high, committed }: Position) {
-  return { topic, partition, records: Math.max(0, high - Math.max(low, committed ?? low)) };
+export function lagOf(position: Position) {
+  const { topic, partition, high } = position;
+  return { topic, partition, records: Math.max(0, high - nextOf(position)) };
 }
+
+/** The first offset that a group has still to take, once it is written. */
+const nextOf = ({ low, committed }: Position): number => Math.max(low, committed ?? low);
 
 /** Ends of a partition that are remembered at the most; then every second one is forgotten. */
 const ENDS_MAX = 64;
 
+/** Where a partition ended so long ago. */
+interface PastEnd extends TopicPartition {
+  ageMs: number;
+  high: number;
+}
+
 /**
  * For how long the oldest record that a group has still to take has been waiting, by when a partition's end was first seen
- * behind it: at least so long, as nothing is known of the time before the process began to look. No broker is asked for it.
+ * behind it: at least so long, as of the time before the process began to look only some ends are known.
  */
 export function createWaitingTimes() {
   let ends = new Map<string, { atMs: number; high: number }[]>();
   return {
+    /** Partitions of which something waits and nothing is known. */
+    unknown: (positions: readonly Position[]): Position[] =>
+      positions.filter((position) => lagOf(position).records > 0 && !ends.has(nameOf(position))),
+    /** Takes where partitions of which nothing is known ended before, the oldest first. */
+    begin(past: readonly PastEnd[], nowMs: number): void {
+      for (const [name, ones] of Map.groupBy(past, nameOf)) {
+        const seen = ones.map(({ ageMs, high }) => ({ atMs: nowMs - ageMs, high }));
+        ends.set(name, seen);
+      }
+    },
     /** Milliseconds for each position; of partitions that are missing everything is forgotten. */
     at(positions: readonly Position[], nowMs: number): number[] {
       const before = ends;
       ends = new Map();
-      return positions.map(({ topic, partition, low, high, committed }) => {
-        const key = `${topic}/${partition}`;
-        const next = Math.max(low, committed ?? low);
+      return positions.map((position) => {
+        const { high } = position;
+        const key = nameOf(position);
+        const next = nextOf(position);
         const seen = (before.get(key) ?? []).filter((end) => end.high > next && end.high <= high);
         if (high > next && high !== seen.at(-1)?.high) seen.push({ atMs: nowMs, high });
         ends.set(key, seen.length > ENDS_MAX ? seen.filter((_, index) => index % 2 === 0) : seen);
@@ -79,6 +104,36 @@ export function createWaitingTimes() {
       });
     },
   };
+}
+
+/** Ages that are told apart. Each takes a request for every topic of which something waits. */
+const AGES_MS = [10_000, 60_000, 600_000, 3_600_000, 21_600_000] as const;
+
+/**
+ * Where partitions of a topic ended at each of these ages, the oldest first, where something was there already that a group has
+ * still to take. `nowMs`: milliseconds since 1970 UTC.
+ */
+async function pastEnds(
+  admin: Admin,
+  topic: string,
+  positions: readonly Position[],
+  nowMs: number,
+): Promise<PastEnd[]> {
+  const past: PastEnd[] = [];
+  for (const ageMs of AGES_MS) {
+    const found = await topicOffsetsAt(admin, topic, nowMs - ageMs);
+    const firsts = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+    const older = positions.flatMap((position): PastEnd[] => {
+      const { partition, high } = position;
+      // The first offset of that time or later, -1 where there is none: what stands before it is older.
+      const first = firsts.get(partition) ?? -1;
+      const end = first < 0 ? high : first;
+      return nextOf(position) < end ? [{ topic, partition, ageMs, high: end }] : [];
+    });
+    if (older.length === 0) break;
+    past.unshift(...older);
+  }
+  return past;
 }
 
 async function positionsOf(admin: Admin, groupId: string, of: readonly TopicPartition[]): Promise<Position[]> {
@@ -105,9 +160,6 @@ export interface StageReading {
   /** By topic: what of it waits is older than so much; topics of which nothing that old waits are missing. */
   waitsMs: ReadonlyMap<string, number>;
 }
-
-/** Ages that are told apart. Each takes a request for every topic of which something waits. */
-const AGES_MS = [10_000, 60_000, 600_000, 3_600_000, 21_600_000] as const;
 
 export interface StageWatchOptions {
   admin: Admin;
@@ -146,36 +198,17 @@ export async function readStages(options: StageWatchOptions, stages: readonly st
   );
 }
 
-async function waitsOf(options: StageWatchOptions, positions: readonly Position[]): Promise<Map<string, number>> {
+async function waitsOf(
+  { admin, nowMs }: StageWatchOptions,
+  positions: readonly Position[],
+): Promise<Map<string, number>> {
   const waiting = positions.filter((position) => lagOf(position).records > 0);
   const waits = new Map<string, number>();
   for (const [topic, ones] of Map.groupBy(waiting, (position) => position.topic)) {
-    const ageMs = await ageOf(options, topic, ones);
-    if (ageMs > 0) waits.set(topic, ageMs);
+    const [oldest] = await pastEnds(admin, topic, ones, nowMs());
+    if (oldest !== undefined) waits.set(topic, oldest.ageMs);
   }
   return waits;
-}
-
-/** The greatest age that something that waits is over; 0 where it is younger than all. */
-async function ageOf(
-  { admin, nowMs }: StageWatchOptions,
-  topic: string,
-  positions: readonly Position[],
-): Promise<number> {
-  let over = 0;
-  for (const ageMs of AGES_MS) {
-    const at = new Map(
-      (await topicOffsetsAt(admin, topic, nowMs() - ageMs)).map(({ partition, offset }) => [partition, Number(offset)]),
-    );
-    // The first offset of that time or later: what was not taken before it is older.
-    const isOver = positions.some(({ partition, low, high, committed }) => {
-      const first = at.get(partition) ?? high;
-      return Math.max(low, committed ?? low) < (first < 0 ? high : first);
-    });
-    if (!isOver) break;
-    over = ageMs;
-  }
-  return over;
 }
 
 /** What a consumer has done of a partition that it has. */

@@ -93,3 +93,20 @@ test('a partition that is given back is forgotten', () => {
   waits.at([], 10);
   expect(waits.at([position], 20)).toEqual([0]);
 });
+
+test('a partition of which ends of before are known waits since the oldest that is not committed', () => {
+  const waits = createWaitingTimes();
+  const position = (committed: number) => ({ ...AT, low: 0, high: 9, committed });
+  expect(waits.unknown([position(2), { ...AT, partition: 4, low: 0, high: 9, committed: 9 }])).toEqual([position(2)]);
+  const past = [
+    { ...AT, ageMs: 600, high: 4 },
+    { ...AT, ageMs: 60, high: 9 },
+  ];
+  waits.begin(past, 1_000);
+  expect(waits.unknown([position(2)])).toEqual([]);
+  expect([waits.at([position(2)], 1_000), waits.at([position(4)], 1_005), waits.at([position(9)], 1_010)]).toEqual([
+    [600],
+    [65],
+    [0],
+  ]);
+});
