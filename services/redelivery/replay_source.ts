@@ -104,6 +104,7 @@ interface ReadingOptions {
   partitions(): readonly ReplayPartition[];
   /** Whether each partition is read from its first offset, though more of it is done. */
   fromFirst: boolean;
+  /** Of a slice; one is never more than what the consumer takes at once. */
   recordsMax: number;
   /** Takes a slice, or answers when to come again with it, in milliseconds since 1970 UTC; null where it is taken. */
   take(slice: Slice): Promise<number | null>;

@@ -69,9 +69,9 @@ async function fenced(
 }
 
 const POLL_MS = 500;
-/** How often what was counted is written down; what is sent is written down with each job. */
+/** How often what is read is written down where nothing of it is sent; what is sent is written down with each job. */
 const SAVE_MS = 1_000;
-/** Records of events, or letters, taken at once. */
+/** Records of events, or letters, of which one transaction sends something. */
 const RECORDS_MAX = 50;
 /** Steps in which a second's worth of events is sent, where each record holds one. */
 const STEPS_PER_S = 10;
@@ -104,16 +104,13 @@ async function count(run: ReplayRun): Promise<boolean> {
   const { log } = run;
   const { nowMs } = run.context;
   await log.note((now) => beginReading(now, 'counting', now.partitions, nowMs()));
-  let savedMs = Number.NEGATIVE_INFINITY;
   const judge = createSelector(run.context, run.replay, run.source);
   const take = async (slice: Slice): Promise<null> => {
-    const add = added(slice, await judge(slice, nextOf(log.now(), slice.partition)), nowMs);
-    const isDue = monotonicMs() - savedMs >= SAVE_MS;
-    if (isDue) savedMs = monotonicMs();
-    await (isDue ? log.save(add) : log.note(add));
+    await log.saveOrNote(added(slice, await judge(slice, nextOf(log.now(), slice.partition)), nowMs));
     return null;
   };
-  if (!(await read(run, RECORDS_MAX, take))) return false;
+  // What one fetch brings at once: nothing is sent.
+  if (!(await read(run, Number.POSITIVE_INFINITY, take))) return false;
   if (run.replay.dry_run) await log.save((now) => inPhase(counted(atEnd(now)), 'done', '', nowMs()));
   else await log.save((now) => beginReading(counted(atEnd(now)), 'sending', now.partitions, nowMs()));
   return true;
@@ -140,7 +137,8 @@ async function send(run: ReplayRun): Promise<boolean> {
     );
     const to = { destination: replay.destination, askedAtMs: replay.created_at };
     const records = jobRecords(to, judgement.chosen, run.jobs, eventSchemaId, smallPartitions, traces);
-    await log.save(added(slice, judgement, nowMs), records);
+    const add = added(slice, judgement, nowMs);
+    await (records.length > 0 ? log.save(add, records) : log.saveOrNote(add));
     readyMs = Math.max(readyMs, monotonicMs()) + (judgement.chosen.length / replay.rate) * 1000;
     return null;
   };
@@ -225,6 +223,8 @@ interface ProgressLog {
   save(change: Change, records?: readonly PartitionRecords[]): Promise<void>;
   /** Changes it in memory only: the next `save` writes it down too. */
   note(change: Change): Promise<void>;
+  /** Saves it where that was last done a second ago, else notes it. */
+  saveOrNote(change: Change): Promise<void>;
 }
 
 function createProgressLog(
@@ -235,22 +235,28 @@ function createProgressLog(
 ): ProgressLog {
   const mutex = createMutex();
   let current = progress;
+  let savedMs = Number.NEGATIVE_INFINITY;
+  const save: ProgressLog['save'] = (change, records = []) => {
+    savedMs = monotonicMs();
+    return mutex.run(async () => {
+      const next = change(current);
+      const place: PartitionRecords = [TOPICS.replays, 0, [{ key: next.replay_id, value: codec.encode(next) }]];
+      await producer.appendAll([...records, place]).catch((error: unknown) => {
+        throw new ReplayNotSavedError('it cannot be said whether it was written', { cause: error });
+      });
+      current = next;
+      saved(next);
+    });
+  };
+  const note: ProgressLog['note'] = (change) =>
+    mutex.run(async () => {
+      current = change(current);
+    });
   return {
     now: () => current,
-    save: (change, records = []) =>
-      mutex.run(async () => {
-        const next = change(current);
-        const place: PartitionRecords = [TOPICS.replays, 0, [{ key: next.replay_id, value: codec.encode(next) }]];
-        await producer.appendAll([...records, place]).catch((error: unknown) => {
-          throw new ReplayNotSavedError('it cannot be said whether it was written', { cause: error });
-        });
-        current = next;
-        saved(next);
-      }),
-    note: (change) =>
-      mutex.run(async () => {
-        current = change(current);
-      }),
+    save,
+    note,
+    saveOrNote: (change) => (monotonicMs() - savedMs >= SAVE_MS ? save(change) : note(change)),
   };
 }
 
