@@ -1,4 +1,5 @@
 // The files of deploy/ that are made of the code, by their paths there.
+import { COMPONENT_FILES } from './components.ts';
 import { COMPOSE_FILE } from './compose.ts';
 import { ENVIRONMENT_FILES } from './environment.ts';
 import { RUN_SCRIPT } from './image.ts';
@@ -14,4 +15,5 @@ export const DEPLOY_FILES: Readonly<Record<string, string>> = {
   ...below('environment', ENVIRONMENT_FILES),
   ...below('kubernetes/base', BASE_FILES),
   ...below('kubernetes/overlays', OVERLAY_FILES),
+  ...below('kubernetes/components', COMPONENT_FILES),
 };

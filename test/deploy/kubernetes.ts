@@ -16,13 +16,13 @@ const STOP_S = 25;
 const DRAIN_S = 5;
 
 /** The service never writes to its file system. */
-const CONTAINER_SECURITY = {
+export const CONTAINER_SECURITY = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 };
 
-const POD_SECURITY = {
+export const POD_SECURITY = {
   automountServiceAccountToken: false,
   // Else a Service called edge would set EDGE_PORT, and one called kafka KAFKA_PORT.
   enableServiceLinks: false,
@@ -96,7 +96,7 @@ export const HTTP_PATCH: Manifest = {
   },
 };
 
-function containerOf(process: DeployedProcess): { readonly [key: string]: Yaml } {
+export function containerOf(process: DeployedProcess): { readonly [key: string]: Yaml } {
   const { name, memoryMiB, cpuMillis } = process;
   const port = httpPortOf(process);
   return {
@@ -215,7 +215,7 @@ const BASE_KUSTOMIZATION: Manifest = {
   ],
 };
 
-const MADE = 'Made by `npm run docs:configuration`: change test/deploy, or patch it in an overlay.';
+export const MADE = 'Made by `npm run docs:configuration`: change test/deploy, or patch it in an overlay.';
 
 export const BASE_FILES: Readonly<Record<string, string>> = {
   'kustomization.yaml': yamlFile(

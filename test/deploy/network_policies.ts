@@ -1,5 +1,5 @@
 // Who may talk to whom in Kubernetes: made of the same rights as the users of Kafka, Redis and ClickHouse. What no policy allows is denied.
-import { ALL_LABELS, COMPONENT, type Manifest } from './manifest.ts';
+import { ALL_LABELS, COMPONENT, labelsOf, type Manifest } from './manifest.ts';
 import { DEPLOYED, type DeployedProcess, PART_PORTS, type Part, PORTS, PROVISION } from './processes.ts';
 import type { Yaml } from './yaml.ts';
 
@@ -47,6 +47,9 @@ const PLATFORMS: Rule = {
   ports: tcp(443),
 };
 
+/** Somebody's pod with the commands of `svc`. */
+const SVC: Rule = { matchLabels: labelsOf({ name: 'svc' }) };
+
 export const POLICIES: readonly Manifest[] = [
   policy('deny', { podSelector: { matchLabels: ALL_LABELS }, policyTypes: ['Ingress', 'Egress'] }),
   egress('to-dns', { matchLabels: ALL_LABELS }, { ports: [{ protocol: 'UDP', port: 53 }, ...tcp(53)] }),
@@ -58,11 +61,13 @@ export const POLICIES: readonly Manifest[] = [
   // A collector of traces, where one is set.
   egress('to-collector', { matchLabels: ALL_LABELS }, { to: [namespace('monitoring')], ports: tcp(4318) }),
   ingress('to-edge', ofKinds('edge'), { ports: tcp('http') }),
-  ingress('to-control', ofKinds('control'), { from: [namespace('ingress')], ports: tcp('http') }),
+  ingress('to-control', ofKinds('control'), { from: [namespace('ingress'), { podSelector: SVC }], ports: tcp('http') }),
+  egress('svc', SVC, { to: [{ podSelector: ofKinds('control') }], ports: tcp('http') }),
   ingress('to-metrics', { matchLabels: ALL_LABELS }, { from: [namespace('monitoring')], ports: tcp(PORTS.metrics) }),
 ];
 
-export const POLICIES_ABOUT = `Parts are reached in namespaces of their names; control from the namespace ingress, metrics from the namespace monitoring.
+export const POLICIES_ABOUT = `Parts are reached in namespaces of their names; control from the namespace ingress and by pods
+whose app.kubernetes.io/component is svc, metrics from the namespace monitoring.
 For a part outside of the cluster, patch the policy to-PART in an overlay:
 
   patches:

@@ -123,9 +123,10 @@ const KUSTOMIZATIONS: Readonly<Record<string, { about: string; manifest: Manifes
     }),
   },
   large: {
-    about: 'Several of each stage, and edges by their CPU: thousands of events a second.',
+    about: 'Several of each stage, edges by their CPU, and backups: thousands of events a second.',
     manifest: kustomization('../../base', {
       resources: ['edge_autoscaler.yaml'],
+      components: ['../../components/backup'],
       images: IMAGES,
       configMapGenerator: [{ name: SETTINGS, behavior: 'merge', literals: ['LOG_LEVEL=info', ...changed(LARGE)] }],
       replicas: Object.entries(LARGE_REPLICAS).map(([name, count]) => ({ name, count })),

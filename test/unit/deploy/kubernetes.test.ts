@@ -1,8 +1,22 @@
-import { describe, expect, it, test } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished, test } from 'vitest';
 import { CONTROL } from '#infra/config/control_config.ts';
 import { EDGE } from '#infra/config/edge_config.ts';
 import { variablesOf } from '#infra/config/environment.ts';
 import { rightsOf } from '#infra/rights/process_rights.ts';
+import { BACKUP, COMPONENT_FILES } from '#test/deploy/components.ts';
 import { ENVIRONMENT_FILES, settingsOf } from '#test/deploy/environment.ts';
 import { BASE, BASE_FILES, BASE_SETTINGS, HTTP_PATCH, POD_PATCH, SETTINGS } from '#test/deploy/kubernetes.ts';
 import { ALL_LABELS, COMPONENT, type Manifest } from '#test/deploy/manifest.ts';
@@ -173,10 +187,11 @@ test('the stages reach no platform, and nothing but the parts and DNS at all', (
   const elsewhere = policies.filter(
     ({ metadata, spec }) =>
       spec.egress !== undefined &&
-      !['to-dns', 'to-platforms', 'to-mail'].includes(metadata.name) &&
+      !['to-dns', 'to-platforms', 'to-mail', 'svc'].includes(metadata.name) &&
       !spec.egress.every(({ to }) => to?.every((one) => one.namespaceSelector !== undefined)),
   );
   expect(namesOf(elsewhere)).toEqual([]);
+  expect(policyNamed('svc').spec.podSelector).toEqual({ matchLabels: { ...ALL_LABELS, [COMPONENT]: 'svc' } });
 });
 
 test('what Kustomize is to read is there', () => {
@@ -214,3 +229,50 @@ it.for(seen(SCALED_OBJECTS))(
     );
   },
 );
+
+test('a backup goes where provisioning may, with what it and control have a Secret for', () => {
+  const [job] = BACKUP.filter(({ kind }) => kind === 'CronJob') as unknown as { spec: { jobTemplate: Seen } }[];
+  const template = job?.spec.jobTemplate.spec.template;
+  const [container] = (template?.spec.containers ?? []) as (Container & {
+    env: { name: string; valueFrom?: { secretKeyRef: { name: string; key: string } } }[];
+    command: string[];
+  })[];
+  expect(template?.metadata.labels).toEqual({ ...ALL_LABELS, [COMPONENT]: PROVISION.name });
+  expect(template?.spec).toMatchObject(SHUT);
+  expect(container?.envFrom).toEqual([{ configMapRef: { name: SETTINGS } }, { secretRef: { name: PROVISION.name } }]);
+  const keys = (container?.env ?? []).flatMap(({ valueFrom }) =>
+    valueFrom === undefined ? [] : [valueFrom.secretKeyRef],
+  );
+  expect(keys.map(({ name, key }) => [name, key])).toEqual(
+    ['SECRETS_KEYS', 'IDENTITY_SECRET', 'IDENTITY_KEY'].map((key) => ['control', key]),
+  );
+  for (const { key } of keys) expect(ENVIRONMENT_FILES['control.env']).toContain(`\n${key}=`);
+  expect(COMPONENT_FILES['backup/kustomization.yaml']).toContain('backup.yaml');
+});
+
+test('what a backup runs makes one of the day and deletes those of long ago, only where it succeeded', () => {
+  const [job] = BACKUP.filter(({ kind }) => kind === 'CronJob') as unknown as { spec: { jobTemplate: Seen } }[];
+  const [container] = (job?.spec.jobTemplate.spec.template.spec.containers ?? []) as (Container & {
+    command: string[];
+  })[];
+  const folder = mkdtempSync(join(tmpdir(), 'backup-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const script = (container?.command[2] ?? '')
+    .replaceAll('/backups', folder)
+    .replace('/app/deploy/run.sh', join(folder, 'run.sh'));
+  const run = (status: number): number | null => {
+    writeFileSync(join(folder, 'run.sh'), `echo "$@" >> ${folder}/asked; mkdir -p "$4"; exit ${status}`);
+    const env = { ...process.env, BACKUP_CLICKHOUSE: "S3(backups, 'DAY/{shard}')", BACKUP_DAYS: '30' };
+    return spawnSync('/bin/sh', ['-c', script], { env }).status;
+  };
+  const old = join(folder, '2020-01-01-0230');
+  mkdirSync(old);
+  utimesSync(old, 1_577_845_800, 1_577_845_800);
+  expect(run(1)).toBe(1);
+  expect(existsSync(old)).toBe(true);
+  expect(run(0)).toBe(0);
+  expect(existsSync(old)).toBe(false);
+  const [asked = ''] = readFileSync(join(folder, 'asked'), 'utf8').split('\n');
+  expect(asked).toMatch(/^svc backup create \S+\/(\d{4}-\d\d-\d\d-\d{4}) --clickhouse S3\(backups, '\1\/\{shard\}'\)$/);
+  expect(readdirSync(folder).filter((name) => name.startsWith('20'))).not.toEqual([]);
+});
