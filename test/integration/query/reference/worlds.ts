@@ -486,9 +486,9 @@ function unevenRow(random: Random, { id }: UnevenPerson, distinctId: string, dee
   return rowOf(deed, { distinctId, person, ...place }, mostlyLeftOut(random, deed));
 }
 
-/** In twelve blocks, one row in ten two or three times, each row again as another site's. */
+/** In six blocks, one row in ten two or three times, each row again as another site's. */
 function unevenBlocks(random: Random, rows: readonly EventRow[]): EventRow[][] {
-  const blocks: EventRow[][] = Array.from({ length: 12 }, () => []);
+  const blocks: EventRow[][] = Array.from({ length: 6 }, () => []);
   for (const row of rows) {
     const copies = random.chance(0.1) ? random.whole(2, 3) : 1;
     for (let copy = 0; copy < copies; copy += 1) random.pick(blocks).push(row);
