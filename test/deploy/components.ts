@@ -7,7 +7,6 @@ import { yamlFile } from './yaml.ts';
 const NAME = 'backup';
 const VOLUME = 'backups';
 const FOLDER = '/backups';
-const USER = 1000;
 
 const VOLUME_CLAIM: Manifest = {
   apiVersion: 'v1',
@@ -44,7 +43,7 @@ const CRON_JOB: Manifest = {
           metadata: { labels: labelsOf(PROVISION) },
           spec: {
             ...POD_SECURITY,
-            securityContext: { ...POD_SECURITY.securityContext, fsGroup: USER },
+            securityContext: { ...POD_SECURITY.securityContext, fsGroup: POD_SECURITY.securityContext.runAsGroup },
             restartPolicy: 'Never',
             containers: [
               {
@@ -54,9 +53,9 @@ const CRON_JOB: Manifest = {
                 env: [
                   { name: 'BACKUP_CLICKHOUSE', value: "S3(backups, 'DAY/{shard}')" },
                   { name: 'BACKUP_DAYS', value: '30' },
-                  ...OF_CONTROL.map((key) => ({
-                    name: key.key,
-                    valueFrom: { secretKeyRef: { name: 'control', ...key } },
+                  ...OF_CONTROL.map((of) => ({
+                    name: of.key,
+                    valueFrom: { secretKeyRef: { name: 'control', ...of } },
                   })),
                 ],
                 volumeMounts: [{ name: VOLUME, mountPath: FOLDER }],

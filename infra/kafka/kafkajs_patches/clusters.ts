@@ -18,7 +18,7 @@ export function clusterMakerOf<Cluster extends object>(kafka: Kafka) {
 
 /**
  * Says how transactional producers retry, whatever the client is told. They read it from their cluster, which nobody tells
- * (tulios/kafkajs#851 mended the other producers alone): they would try five times more, the first time after 300 ms, where brokers mostly
+ * (tulios/kafkajs#851 fixed the other producers alone): they would try five times more, the first time after 300 ms, where brokers mostly
  * have ended the transaction before after five.
  */
 export function passRetries(kafka: Kafka, retry: RetryOptions): void {

@@ -29,6 +29,8 @@ interface Container {
   args?: string[];
   image: string;
   envFrom?: { configMapRef?: { name: string }; secretRef?: { name: string } }[];
+  command?: string[];
+  env?: { name: string; valueFrom?: { secretKeyRef: { name: string; key: string } } }[];
   ports?: { name: string; containerPort: number }[];
   resources?: { requests: Record<string, string>; limits: Record<string, string> };
   securityContext?: object;
@@ -230,17 +232,17 @@ it.for(seen(SCALED_OBJECTS))(
   },
 );
 
+const backups = BACKUP.filter(({ kind }) => kind === 'CronJob') as unknown as { spec: { jobTemplate: Seen } }[];
+const [backup] = backups.map(({ spec }) => spec.jobTemplate);
+if (backup === undefined) throw new Error('no backup');
+
 test('a backup goes where provisioning may, with what it and control have a Secret for', () => {
-  const [job] = BACKUP.filter(({ kind }) => kind === 'CronJob') as unknown as { spec: { jobTemplate: Seen } }[];
-  const template = job?.spec.jobTemplate.spec.template;
-  const [container] = (template?.spec.containers ?? []) as (Container & {
-    env: { name: string; valueFrom?: { secretKeyRef: { name: string; key: string } } }[];
-    command: string[];
-  })[];
-  expect(template?.metadata.labels).toEqual({ ...ALL_LABELS, [COMPONENT]: PROVISION.name });
-  expect(template?.spec).toMatchObject(SHUT);
-  expect(container?.envFrom).toEqual([{ configMapRef: { name: SETTINGS } }, { secretRef: { name: PROVISION.name } }]);
-  const keys = (container?.env ?? []).flatMap(({ valueFrom }) =>
+  const container = containerOf(backup);
+  const { template } = backup.spec;
+  expect(template.metadata.labels).toEqual({ ...ALL_LABELS, [COMPONENT]: PROVISION.name });
+  expect(template.spec).toMatchObject(SHUT);
+  expect(container.envFrom).toEqual([{ configMapRef: { name: SETTINGS } }, { secretRef: { name: PROVISION.name } }]);
+  const keys = (container.env ?? []).flatMap(({ valueFrom }) =>
     valueFrom === undefined ? [] : [valueFrom.secretKeyRef],
   );
   expect(keys.map(({ name, key }) => [name, key])).toEqual(
@@ -251,18 +253,14 @@ test('a backup goes where provisioning may, with what it and control have a Secr
 });
 
 test('what a backup runs makes one of the day and deletes those of long ago, only where it succeeded', () => {
-  const [job] = BACKUP.filter(({ kind }) => kind === 'CronJob') as unknown as { spec: { jobTemplate: Seen } }[];
-  const [container] = (job?.spec.jobTemplate.spec.template.spec.containers ?? []) as (Container & {
-    command: string[];
-  })[];
   const folder = mkdtempSync(join(tmpdir(), 'backup-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const script = (container?.command[2] ?? '')
+  const script = (containerOf(backup).command?.[2] ?? '')
     .replaceAll('/backups', folder)
     .replace('/app/deploy/run.sh', join(folder, 'run.sh'));
   const run = (status: number): number | null => {
     writeFileSync(join(folder, 'run.sh'), `echo "$@" >> ${folder}/asked; mkdir -p "$4"; exit ${status}`);
-    const env = { ...process.env, BACKUP_CLICKHOUSE: "S3(backups, 'DAY/{shard}')", BACKUP_DAYS: '30' };
+    const env = { PATH: '/usr/bin:/bin', BACKUP_CLICKHOUSE: "S3(backups, 'DAY/{shard}')", BACKUP_DAYS: '30' };
     return spawnSync('/bin/sh', ['-c', script], { env }).status;
   };
   const old = join(folder, '2020-01-01-0230');

@@ -59,5 +59,5 @@ test('of a client as it comes such a producer gives up sooner, whatever the clie
   const begun = expect(manager.initProducerId()).rejects.toMatchObject({ name: 'KafkaJSNumberOfRetriesExceeded' });
   await vi.runAllTimersAsync();
   await begun;
-  expect(asked()).toBeLessThan(20);
+  expect(asked()).toBe(6);
 });
