@@ -11,7 +11,8 @@ const stageShape = Type.Object({
     description: 'Null where it never took one',
   }),
   waits_longer_than_ms: nullable(countField('The oldest of these is older than so much'), {
-    description: 'In steps of 10 s, 1 min, 10 min, 1 h and 6 h; null: younger than the first, or nothing waits',
+    description:
+      'In steps of 10 s, 1 min, 10 min, 1 h, 6 h, a day and eight days; null: younger than the first, or nothing waits',
   }),
   on_lanes: countField('Of a delivery: records that wait on a retry topic for another attempt'),
   rate: nullable(Type.Number({ description: 'Records a second that it took lately' }), {

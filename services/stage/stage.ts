@@ -31,6 +31,7 @@ export function runStage<C extends ProcessConfig>(
       admin: session.admin,
       groupId: session.groupOf(stage),
       assigned: consumption.assigned,
+      progress: consumption.progress,
       onLags(lags) {
         metrics.lags(lags);
         // Of none where Kafka could not be asked.

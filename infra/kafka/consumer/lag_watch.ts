@@ -6,18 +6,14 @@ import { repeat } from '#infra/concurrency/time_limits.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import { topicOffsets, topicOffsetsAt } from '../offsets.ts';
 import { nameOf, type TopicPartition } from './partition_state.ts';
-
-/** Where a partition begins and ends, and what its group has committed of it; null where nothing was ever committed. */
-interface Position extends TopicPartition {
-  low: number;
-  high: number;
-  committed: number | null;
-}
+import { AGES_MS, createWaitingTimes, lagOf, type Position } from './waiting_times.ts';
 
 interface LagWatchOptions {
   admin: Admin;
   groupId: string;
   assigned(): readonly TopicPartition[];
+  /** What the process has fetched of them: markers of transactions alone are no records that wait. */
+  progress(): readonly PartitionProgress[];
   /** Told of all of them; of none where Kafka could not be asked, as what was known before may be wrong by now. */
   onLags(lags: readonly (ReturnType<typeof lagOf> & { high: number; waitsMs: number })[]): void;
   logger: Logger;
@@ -35,14 +31,25 @@ export const LAG_INTERVAL_MS = 5_000;
  * which nothing gets done, or nothing ever was. Answers how to stop.
  */
 export function watchLag(options: LagWatchOptions): () => void {
-  const { admin, groupId, assigned, onLags, logger, nowMs, wallMs, intervalMs = LAG_INTERVAL_MS } = options;
+  const { admin, groupId, assigned, progress, onLags, logger, nowMs, wallMs, intervalMs = LAG_INTERVAL_MS } = options;
   const waits = createWaitingTimes();
+  async function learn(): Promise<void> {
+    for (const topic of new Set(assigned().map((one) => one.topic))) {
+      for (let asks = 0; asks < ASKS_MAX; asks += 1) {
+        const atMs = waits.question(topic, nowMs());
+        if (atMs === null) break;
+        waits.learn(topic, atMs, await endsAt(admin, topic, wallMs() - (nowMs() - atMs)));
+      }
+    }
+  }
   const ask = async (): Promise<void> => {
     const positions = await positionsOf(admin, groupId, assigned());
-    const unknown = Map.groupBy(waits.unknown(positions), ({ topic }) => topic);
-    for (const [topic, ones] of unknown) waits.begin(await pastEnds(admin, topic, ones, wallMs()), nowMs());
-    const waitsMs = waits.at(positions, nowMs());
-    onLags(positions.map((at, index) => ({ ...lagOf(at), high: at.high, waitsMs: waitsMs[index] ?? 0 })));
+    const left = leftOf(positions, progress());
+    waits.look(left, nowMs());
+    // How long something waits is not worth that nobody knows how much: it is asked again at the next look.
+    await learn().catch((error: unknown) => logger.info({ group: groupId, err: error }, 'age of lag not measured'));
+    const ages = waits.ages(left, nowMs());
+    onLags(positions.map((at, index) => ({ ...lagOf(at), high: at.high, waitsMs: ages[index] ?? 0 })));
   };
   const onFailure = (error: unknown): void => {
     logger.info({ group: groupId, err: error }, 'lag not measured');
@@ -51,89 +58,24 @@ export function watchLag(options: LagWatchOptions): () => void {
   return repeat(ask, () => intervalMs, onFailure);
 }
 
-/**
- * Records that a group has still to take. What was deleted by age before the group took it is no lag: nobody can take it
- * any more.
- */
-export function lagOf(position: Position) {
-  const { topic, partition, high } = position;
-  return { topic, partition, records: Math.max(0, high - nextOf(position)) };
+/** Requests for a topic at one look. */
+const ASKS_MAX = 12;
+
+/** Behind what was fetched, and is not in work, nothing waits but markers of transactions, which are never committed. */
+function leftOf(positions: readonly Position[], progress: readonly PartitionProgress[]): Position[] {
+  const fetched = new Map(progress.filter(({ isBusy }) => !isBusy).map((one) => [nameOf(one), one.nextOffset]));
+  return positions.map((position) =>
+    (fetched.get(nameOf(position)) ?? 0) >= position.high ? { ...position, committed: position.high } : position,
+  );
 }
 
-/** The first offset that a group has still to take, once it is written. */
-const nextOf = ({ low, committed }: Position): number => Math.max(low, committed ?? low);
-
-/** Ends of a partition that are remembered at the most; then every second one is forgotten. */
-const ENDS_MAX = 64;
-
-/** Where a partition ended so long ago. */
-interface PastEnd extends TopicPartition {
-  ageMs: number;
-  high: number;
-}
-
-/**
- * For how long the oldest record that a group has still to take has been waiting, by when a partition's end was first seen
- * behind it: at least so long, as of the time before the process began to look only some ends are known.
- */
-export function createWaitingTimes() {
-  let ends = new Map<string, { atMs: number; high: number }[]>();
-  return {
-    /** Partitions of which something waits and nothing is known. */
-    unknown: (positions: readonly Position[]): Position[] =>
-      positions.filter((position) => lagOf(position).records > 0 && !ends.has(nameOf(position))),
-    /** Takes where partitions of which nothing is known ended before, the oldest first. */
-    begin(past: readonly PastEnd[], nowMs: number): void {
-      for (const [name, ones] of Map.groupBy(past, nameOf)) {
-        const seen = ones.map(({ ageMs, high }) => ({ atMs: nowMs - ageMs, high }));
-        ends.set(name, seen);
-      }
-    },
-    /** Milliseconds for each position; of partitions that are missing everything is forgotten. */
-    at(positions: readonly Position[], nowMs: number): number[] {
-      const before = ends;
-      ends = new Map();
-      return positions.map((position) => {
-        const { high } = position;
-        const key = nameOf(position);
-        const next = nextOf(position);
-        const seen = (before.get(key) ?? []).filter((end) => end.high > next && end.high <= high);
-        if (high > next && high !== seen.at(-1)?.high) seen.push({ atMs: nowMs, high });
-        ends.set(key, seen.length > ENDS_MAX ? seen.filter((_, index) => index % 2 === 0) : seen);
-        return nowMs - (seen[0]?.atMs ?? nowMs);
-      });
-    },
-  };
-}
-
-/** Ages that are told apart. Each takes a request for every topic of which something waits. */
-const AGES_MS = [10_000, 60_000, 600_000, 3_600_000, 21_600_000] as const;
-
-/**
- * Where partitions of a topic ended at each of these ages, the oldest first, where something was there already that a group has
- * still to take. `nowMs`: milliseconds since 1970 UTC.
- */
-async function pastEnds(
-  admin: Admin,
-  topic: string,
-  positions: readonly Position[],
-  nowMs: number,
-): Promise<PastEnd[]> {
-  const past: PastEnd[] = [];
-  for (const ageMs of AGES_MS) {
-    const found = await topicOffsetsAt(admin, topic, nowMs - ageMs);
-    const firsts = new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
-    const older = positions.flatMap((position): PastEnd[] => {
-      const { partition, high } = position;
-      // The first offset of that time or later, -1 where there is none: what stands before it is older.
-      const first = firsts.get(partition) ?? -1;
-      const end = first < 0 ? high : first;
-      return nextOf(position) < end ? [{ topic, partition, ageMs, high: end }] : [];
-    });
-    if (older.length === 0) break;
-    past.unshift(...older);
-  }
-  return past;
+/** Where each partition of a topic ended at a moment, in milliseconds since 1970 UTC. */
+async function endsAt(admin: Admin, topic: string, atMs: number): Promise<Map<number, number>> {
+  // The first offset of that time or later, -1 where there is none: what stands before it is older.
+  const firsts = await topicOffsetsAt(admin, topic, Math.floor(atMs));
+  return new Map(
+    firsts.map(({ partition, offset }) => [partition, Number(offset) < 0 ? Number.POSITIVE_INFINITY : Number(offset)]),
+  );
 }
 
 async function positionsOf(admin: Admin, groupId: string, of: readonly TopicPartition[]): Promise<Position[]> {
@@ -168,8 +110,16 @@ export interface StageWatchOptions {
   nowMs(): number;
 }
 
-/** Asks Kafka how far stages are; topics that several of them read are asked for once. */
-export async function readStages(options: StageWatchOptions, stages: readonly string[]): Promise<StageReading[]> {
+/**
+ * Asks Kafka how far stages are; topics that several of them read are asked for once.
+ *
+ * @param isTimed Whether it is asked of a topic for how long something waits there.
+ */
+export async function readStages(
+  options: StageWatchOptions,
+  stages: readonly string[],
+  isTimed: (topic: string) => boolean = () => true,
+): Promise<StageReading[]> {
   const { admin, groupOf } = options;
   const described = await admin.describeGroups(stages.map(groupOf));
   const consumers = new Map(described.groups.map(({ groupId, members }) => [groupId, members.length]));
@@ -192,7 +142,8 @@ export async function readStages(options: StageWatchOptions, stages: readonly st
   return Promise.all(
     stages.map(async (stage) => {
       const positions = await positionsIn(groupOf(stage));
-      const waitsMs = await waitsOf(options, positions);
+      const timed = positions.filter(({ topic }) => isTimed(topic));
+      const waitsMs = await waitsOf(options, timed);
       return { stage, consumers: consumers.get(groupOf(stage)) ?? 0, positions, waitsMs };
     }),
   );
@@ -203,12 +154,17 @@ async function waitsOf(
   positions: readonly Position[],
 ): Promise<Map<string, number>> {
   const waiting = positions.filter((position) => lagOf(position).records > 0);
-  const waits = new Map<string, number>();
+  const waits = createWaitingTimes();
+  waits.look(waiting, 0);
+  const byTopic = new Map<string, number>();
   for (const [topic, ones] of Map.groupBy(waiting, (position) => position.topic)) {
-    const [oldest] = await pastEnds(admin, topic, ones, nowMs());
-    if (oldest !== undefined) waits.set(topic, oldest.ageMs);
+    for (const ageMs of AGES_MS) {
+      waits.learn(topic, -ageMs, await endsAt(admin, topic, nowMs() - ageMs));
+      if (Math.max(...waits.ages(ones, 0)) < ageMs) break;
+      byTopic.set(topic, ageMs);
+    }
   }
-  return waits;
+  return byTopic;
 }
 
 /** What a consumer has done of a partition that it has. */

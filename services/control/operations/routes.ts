@@ -2,7 +2,8 @@
 
 import { type Static, Type } from 'typebox';
 import { ALL_SITES, type RunningQuery } from '#infra/clickhouse/queries/running_queries.ts';
-import { lagOf, readStages, type StageReading, type StageWatchOptions } from '#infra/kafka/consumer/lag_watch.ts';
+import { readStages, type StageReading, type StageWatchOptions } from '#infra/kafka/consumer/lag_watch.ts';
+import { lagOf } from '#infra/kafka/consumer/waiting_times.ts';
 import type { RejectionRecord, TagRecord } from '#infra/redis/edge_reports.ts';
 import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { isRetryTopic } from '#pipelines/delivery/retry_topics.ts';
@@ -268,7 +269,7 @@ export function createStageView(options: StageWatchOptions): StageView {
     moments.set(stage, kept(before, now));
     const own = positions.filter(({ topic }) => !isRetryTopic(topic));
     const retryTopics = positions.filter(({ topic }) => isRetryTopic(topic));
-    const ages = [...waitsMs].flatMap(([topic, ageMs]) => (isRetryTopic(topic) ? [] : [ageMs]));
+    const ages = [...waitsMs.values()];
     return {
       ...{ stage, consumers, lag: own.length === 0 ? null : sum(own), on_lanes: sum(retryTopics) },
       waits_longer_than_ms: ages.length === 0 ? null : Math.max(...ages),
@@ -278,7 +279,7 @@ export function createStageView(options: StageWatchOptions): StageView {
 
   async function ask(stages: readonly string[]): Promise<StageItem[]> {
     try {
-      return (await readStages(options, stages)).map(itemOf);
+      return (await readStages(options, stages, (topic) => !isRetryTopic(topic))).map(itemOf);
     } catch (error) {
       const passes = error instanceof Error && error.name.startsWith('KafkaJS');
       throw passes ? new StagesError('Kafka cannot be asked', { cause: error }) : error;
