@@ -62,6 +62,9 @@ export const TOPICS = {
   stageOffsets: 'stage.offsets',
 } as const;
 
+/** Behind the installation's prefix: whoever fills rows in after a restore is its one member. */
+export const REFILL_GROUP = 'warehouse.refill';
+
 /** Those that have as many partitions as `EVENT_PARTITIONS` says, in the order of the flow. */
 export const EVENT_TOPICS: readonly string[] = [
   TOPICS.raw,

@@ -6,7 +6,7 @@ import { type WarehouseConfig, warehouseConfig } from '#infra/config/stage_confi
 import { openOffsetLog } from '#infra/kafka/offset_log.ts';
 import { createGroupOffsets, openTopicIds, topicOffsets, topicOffsetsAt } from '#infra/kafka/offsets.ts';
 import { readPartitions } from '#infra/kafka/read_topic.ts';
-import { declareTopics, TOPICS } from '#infra/kafka/topics.ts';
+import { declareTopics, REFILL_GROUP, TOPICS } from '#infra/kafka/topics.ts';
 import { openSettings, type RefilledMessage, runProcess } from '#services/stage/runtime.ts';
 import { joinLeaderElection } from '#services/stage/stage.ts';
 import type { DeadLetters } from './dead_letters.ts';
@@ -24,7 +24,6 @@ const sinceMs = momentOf(process.argv[2] ?? '');
 const PROGRESS_LINES = 100;
 const RETRY_MS = 3_000;
 const SETTLED_MS = 5_000;
-const GROUP = 'warehouse.refill';
 
 /** Beside a warehouse on the same host, whose port it is. */
 const configOf = (env: Environment): WarehouseConfig => ({ ...warehouseConfig(env), metricsPort: 0 });
@@ -55,12 +54,12 @@ runProcess('refill', configOf, async (runtime, config) => {
   /** Two that start at once are told apart by the group, which may change its mind while they join. */
   async function join() {
     const members = async (): Promise<number> => {
-      const { groups } = await session.admin.describeGroups([session.groupOf(GROUP)]);
+      const { groups } = await session.admin.describeGroups([session.groupOf(REFILL_GROUP)]);
       return groups[0]?.members.length ?? 0;
     };
     if ((await members()) > 0) logger.warn('another refill is under way, waiting for its end');
     while ((await members()) > 0) await sleep(RETRY_MS);
-    const joined = await joinLeaderElection(runtime, GROUP, TOPICS.stageOffsets);
+    const joined = await joinLeaderElection(runtime, REFILL_GROUP, TOPICS.stageOffsets);
     await sleep(SETTLED_MS);
     return joined;
   }

@@ -18,12 +18,19 @@ const VOLUME_CLAIM: Manifest = {
 /** What a backup needs beside what provisioning does, of control's Secret and no more of it. */
 const OF_CONTROL = [{ key: 'SECRETS_KEYS' }, { key: 'IDENTITY_SECRET' }, { key: 'IDENTITY_KEY', optional: true }];
 
-/** Folders of before are deleted once there is a new one. */
+/**
+ * What is outdated or was never finished goes first, so that a volume that was full has room again. Where ClickHouse cannot be backed up,
+ * what Kafka alone holds is; the job has failed all the same.
+ */
 const COMMAND = [
-  'day=$(date -u +%Y-%m-%d-%H%M)',
-  `sh /app/deploy/run.sh svc backup create "${FOLDER}/$day" --clickhouse "$(printf %s "$BACKUP_CLICKHOUSE" | sed "s/DAY/$day/")"`,
-  `find ${FOLDER} -mindepth 1 -maxdepth 1 -name "20*" -mtime "+$BACKUP_DAYS" -exec rm -r {} +`,
-].join(' && ');
+  'svc() { sh /app/deploy/run.sh svc "$@"; }',
+  'name=$(date -u +%Y-%m-%d-%H%M%S)',
+  `svc backup prune ${FOLDER} --days "$BACKUP_DAYS" || pruned=no`,
+  'if [ -z "$BACKUP_CLICKHOUSE" ]',
+  `then svc backup create "${FOLDER}/$name"`,
+  `else svc backup create "${FOLDER}/$name" --clickhouse "$(printf %s "$BACKUP_CLICKHOUSE" | sed "s/DAY/$name/")" || { svc backup create "${FOLDER}/$name-topics"; false; }`,
+  'fi && [ "$pruned" != no ]',
+].join('\n');
 
 /** Its pods have provisioning's labels, as they may go where that may. */
 const CRON_JOB: Manifest = {
@@ -37,8 +44,8 @@ const CRON_JOB: Manifest = {
     startingDeadlineSeconds: 3600,
     jobTemplate: {
       spec: {
-        // What was begun is there already, and a backup writes over nothing: the next night makes another.
-        backoffLimit: 0,
+        // Each attempt has a name of its own.
+        backoffLimit: 2,
         template: {
           metadata: { labels: labelsOf(PROVISION) },
           spec: {
@@ -73,8 +80,9 @@ const CRON_JOB: Manifest = {
 export const BACKUP: readonly Manifest[] = [VOLUME_CLAIM, CRON_JOB];
 
 const ABOUT = `A backup every night (docs/backup.md), for an overlay with "components: [../../components/backup]". ClickHouse's user is
-provisioning's and needs BACKUP. Patch where ClickHouse writes (DAY becomes the folder's name), how long folders are kept, and the volume's
-size; what ClickHouse wrote is deleted by its bucket's own rule. Rows are kept in backups for 60 days at most.`;
+provisioning's and needs BACKUP. Patch where ClickHouse writes (the first DAY becomes the folder's name; empty: without ClickHouse), how long
+folders are kept, and the volume's size and class: deleting the namespace deletes the volume, so take one that is retained, and copy it
+elsewhere. What ClickHouse wrote is deleted by its bucket's own rule alone. Rows are kept in backups for 60 days at most.`;
 
 export const COMPONENT_FILES: Readonly<Record<string, string>> = {
   'backup/kustomization.yaml': yamlFile(`${ABOUT}\n\n${MADE}`, {

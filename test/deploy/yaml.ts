@@ -37,11 +37,16 @@ function lines(value: Yaml): string[] {
 /** What stands behind a dash or a key: on the same line, or indented on those below. */
 function nested(lead: string, value: Yaml): string[] {
   if (value instanceof Anchor) return nested(`${lead} &${value.name}`, value.value);
+  if (hasLines(value)) return [`${lead} |-`, ...value.split('\n').map((line) => `  ${line}`.trimEnd())];
   const inline = inlined(value);
   if (inline !== null) return [`${lead} ${inline}`];
   const [first = '', ...rest] = lines(value).map((line) => `  ${line}`);
   return lead === '-' ? [`- ${first.trimStart()}`, ...rest] : [lead, first, ...rest];
 }
+
+/** Whether a text is one of several lines that can be written as they are. */
+const hasLines = (value: Yaml): value is string =>
+  typeof value === 'string' && value.includes('\n') && value === value.trim() && !/ \n|[\t\r]/.test(value);
 
 const INLINE_MAX = 90;
 
@@ -51,6 +56,7 @@ function inlined(value: Yaml): string | null {
   if (value === null || typeof value !== 'object') return scalar(value);
   if (!Array.isArray(value)) return Object.keys(value).length === 0 ? '{}' : null;
   if (value.some((item) => item !== null && typeof item === 'object')) return null;
+  if (value.some(hasLines)) return null;
   const list = `[${value.map(quoted).join(', ')}]`;
   return list.length > INLINE_MAX ? null : list;
 }

@@ -57,11 +57,14 @@ export class BackupError extends Error {
     | 'backup_missing'
     | 'backup_damaged'
     | 'backup_newer'
+    | 'folder_missing'
     | 'folder_not_empty'
     | 'keys_differ'
     | 'topic_not_empty'
     | 'partitions_differ'
     | 'tables_there'
+    | 'tables_missing'
+    | 'refill_under_way'
     | 'database_missing'
     | 'backup_without_clickhouse'
     | 'backup_too_old'
@@ -74,7 +77,12 @@ export class BackupError extends Error {
   }
 }
 
-const fileOf = (folder: string, topic: string): string => join(folder, `${topic}.ndjson.zst`);
+const TOPIC_FILE = '.ndjson.zst';
+const fileOf = (folder: string, topic: string): string => join(folder, `${topic}${TOPIC_FILE}`);
+
+/** Whether a file of that name is part of a backup, also of one that is not finished. */
+export const isBackupFile = (name: string): boolean =>
+  name === MANIFEST || name === `${MANIFEST}.new` || name.endsWith(TOPIC_FILE);
 
 /** Makes the folder, for whoever runs this alone: what is in it is about people. @throws BackupError where one is there */
 export async function makeFolder(folder: string): Promise<void> {

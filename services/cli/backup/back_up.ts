@@ -1,14 +1,14 @@
 // Takes a backup: of what only Kafka holds and keeps for long, and of ClickHouse by its own statement.
 
 import { readFileSync } from 'node:fs';
-import { backUpWarehouse, shownPlaces } from '#infra/clickhouse/backup.ts';
+import { backUpWarehouse, shownPlaces, tablesThere } from '#infra/clickhouse/backup.ts';
 import type { KafkaSession } from '#infra/kafka/client.ts';
 import { committedOffset, topicOffsets } from '#infra/kafka/offsets.ts';
 import { readPartitions, readTopic } from '#infra/kafka/read_topic.ts';
-import { TOPICS } from '#infra/kafka/topics.ts';
+import { REFILL_GROUP, TOPICS } from '#infra/kafka/topics.ts';
 import { createSchemaTexts } from '#infra/registry/schema_registry.ts';
 import { readWire } from '#schemas/wire.ts';
-import { checkFiles, makeFolder, openTopicFile, type StoredTopic, writeManifest } from './archive.ts';
+import { BackupError, checkFiles, makeFolder, openTopicFile, type StoredTopic, writeManifest } from './archive.ts';
 import { type BackupParts, keyMarks, sayingBytes, withKafka } from './backup_parts.ts';
 
 /**
@@ -49,8 +49,9 @@ export async function takeBackup(
 ): Promise<BackupTaken> {
   const takenAtMs = nowMs();
   if (place !== null) shownPlaces({ url: parts.clickhouseUrl, cluster: parts.clickhouseCluster, place });
-  await makeFolder(folder);
   return withKafka(parts, async (session) => {
+    if (place !== null) await checkRows(parts, session);
+    await makeFolder(folder);
     // ClickHouse first: what is erased meanwhile is then noted in what follows, and can be erased again where it is brought back.
     const clickhouse =
       place === null ? null : await backUpRows(parts, session, place, takenAtMs, sayingBytes(say, nowMs));
@@ -65,6 +66,19 @@ export async function takeBackup(
     const [places, since] = [clickhouse?.places ?? [], clickhouse?.since ?? null];
     return { topics: Object.fromEntries(counts), places, fill_since: since };
   });
+}
+
+/** A backup that lacks rows would look like any other, and those that are wanted may be deleted for it. */
+async function checkRows({ clickhouseUrl }: BackupParts, { admin, groupOf }: KafkaSession): Promise<void> {
+  const { groups } = await admin.describeGroups([groupOf(REFILL_GROUP)]);
+  if ((groups[0]?.members.length ?? 0) > 0) {
+    throw new BackupError('refill_under_way', 'rows are being filled in: wait for its end, or leave out --clickhouse');
+  }
+  if ((await tablesThere(clickhouseUrl)).includes('event_rows')) return;
+  throw new BackupError(
+    'tables_missing',
+    'the database has no event_rows: there is nothing to back up, or it is another',
+  );
 }
 
 const VERSION = String(

@@ -3,12 +3,14 @@
 import type { WarehouseBackupError } from '#infra/clickhouse/backup.ts';
 import { renderTime } from '#services/stage/terminal.ts';
 import { type Commands, type Outcome, option, UsageError } from '../command.ts';
-import { readMoment } from '../read.ts';
+import { readCount, readMoment } from '../read.ts';
 import { BackupError, checkFiles, readManifest } from './archive.ts';
+import { pruneBackups } from './prune.ts';
 
 const subject = 'Folder of the backup';
 /** Of an error of ClickHouse's backups, whose module is loaded where it is needed. */
 const PLACE_INVALID: WarehouseBackupError['code'] = 'clickhouse_place_invalid';
+const DAYS_DEFAULT = 30;
 const PLACE = "as ClickHouse says it: S3('https://...', ...), Disk('backups', 'monday'), File('monday')";
 
 export const backupCommands: Commands = {
@@ -55,6 +57,18 @@ export const backupCommands: Commands = {
             ]),
       ];
       return { text: lines.join('\n'), json: { ...manifest, topics: recordsOf(topics) } };
+    },
+  },
+  'backup prune <FOLDER>': {
+    summary: 'Delete backups that are too old, but for the newest, and what was never finished',
+    subject: 'Folder whose folders are backups; others in it are left',
+    options: [option('days <N>', `For how many days they are kept, ${DAYS_DEFAULT} if left out`)],
+    examples: ['backup prune /backups', 'backup prune /backups --days 7'],
+    async run(args, { nowMs }) {
+      const days = readCount(args.text('days') ?? String(DAYS_DEFAULT), 'days');
+      const deleted = await refusing(() => pruneBackups(args.subject, days, nowMs));
+      const lines = deleted.length === 0 ? ['Nothing to delete.'] : deleted.map((name) => `Deleted ${name}.`);
+      return { text: lines.join('\n'), json: { deleted } };
     },
   },
   'backup restore <FOLDER>': {

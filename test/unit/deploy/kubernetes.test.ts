@@ -1,14 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, test } from 'vitest';
@@ -252,25 +243,49 @@ test('a backup goes where provisioning may, with what it and control have a Secr
   expect(COMPONENT_FILES['backup/kustomization.yaml']).toContain('backup.yaml');
 });
 
-test('what a backup runs makes one of the day and deletes those of long ago, only where it succeeded', () => {
+/** Runs what a backup's container does, where each of these commands of `svc` fails; resolves to its status and what was asked for. */
+function backUp(failing: readonly string[], clickhouse: string): { status: number | null; asked: string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'backup-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const script = (containerOf(backup).command?.[2] ?? '')
-    .replaceAll('/backups', folder)
-    .replace('/app/deploy/run.sh', join(folder, 'run.sh'));
-  const run = (status: number): number | null => {
-    writeFileSync(join(folder, 'run.sh'), `echo "$@" >> ${folder}/asked; mkdir -p "$4"; exit ${status}`);
-    const env = { PATH: '/usr/bin:/bin', BACKUP_CLICKHOUSE: "S3(backups, 'DAY/{shard}')", BACKUP_DAYS: '30' };
-    return spawnSync('/bin/sh', ['-c', script], { env }).status;
-  };
-  const old = join(folder, '2020-01-01-0230');
-  mkdirSync(old);
-  utimesSync(old, 1_577_845_800, 1_577_845_800);
-  expect(run(1)).toBe(1);
-  expect(existsSync(old)).toBe(true);
-  expect(run(0)).toBe(0);
-  expect(existsSync(old)).toBe(false);
-  const [asked = ''] = readFileSync(join(folder, 'asked'), 'utf8').split('\n');
-  expect(asked).toMatch(/^svc backup create \S+\/(\d{4}-\d\d-\d\d-\d{4}) --clickhouse S3\(backups, '\1\/\{shard\}'\)$/);
-  expect(readdirSync(folder).filter((name) => name.startsWith('20'))).not.toEqual([]);
+  const failures = failing.map((words) => `case "$*" in *"${words}"*) exit 1;; esac`);
+  const runner = join(folder, 'run.sh');
+  writeFileSync(runner, [`echo "$@" >> ${folder}/asked`, ...failures].join('\n'));
+  const script = (containerOf(backup as Seen).command?.[2] ?? '').replace('/app/deploy/run.sh', runner);
+  const env = { PATH: '/usr/bin:/bin', BACKUP_CLICKHOUSE: clickhouse, BACKUP_DAYS: '30' };
+  const { status } = spawnSync('/bin/sh', ['-c', script], { env });
+  return { status, asked: readFileSync(join(folder, 'asked'), 'utf8').trim().split('\n') };
+}
+
+const PRUNE = 'svc backup prune /backups --days 30';
+const BUCKET = "S3(backups, 'DAY/{shard}')";
+const NAME = /\d{4}-\d\d-\d\d-\d{6}/;
+
+test.each<[string, string[], string, number, string[]]>([
+  [
+    'makes room, and one of the night',
+    [],
+    BUCKET,
+    0,
+    [PRUNE, "svc backup create /backups/NAME --clickhouse S3(backups, 'NAME/{shard}')"],
+  ],
+  ['goes without ClickHouse', [], '', 0, [PRUNE, 'svc backup create /backups/NAME']],
+  [
+    'keeps what Kafka alone has where ClickHouse cannot be backed up, and fails',
+    ['--clickhouse'],
+    BUCKET,
+    1,
+    [
+      PRUNE,
+      "svc backup create /backups/NAME --clickhouse S3(backups, 'NAME/{shard}')",
+      'svc backup create /backups/NAME-topics',
+    ],
+  ],
+  ['makes one where nothing could be deleted, and fails', ['prune'], '', 1, [PRUNE, 'svc backup create /backups/NAME']],
+])('a backup %s', (_, failing, clickhouse, status, asked) => {
+  const made = backUp(failing, clickhouse);
+  const name = NAME.exec(made.asked[1] ?? '')?.[0] ?? '';
+  expect({ status: made.status, asked: made.asked }).toEqual({
+    status,
+    asked: asked.map((line) => line.replaceAll('NAME', name)),
+  });
 });

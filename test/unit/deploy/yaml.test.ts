@@ -19,6 +19,7 @@ it.for([
   ['say "x"', `'say "x"'`],
   [`it's "x"`, '"it\'s \\"x\\""'],
   ['say "x"\n', '"say \\"x\\"\\n"'],
+  ['a: 1\n\n# b', '|-\n  a: 1\n\n  # b'],
   [9464, '9464'],
   [true, 'true'],
   [null, 'null'],
