@@ -73,6 +73,8 @@ const POLL_MS = 500;
 const SAVE_MS = 1_000;
 /** Records of events, or letters, of which one transaction sends something. */
 const RECORDS_MAX = 50;
+/** Records that are judged at once where nothing is sent: what of them ClickHouse cannot be asked for is asked for again as a whole. */
+const COUNTED_MAX = 500;
 /** Steps in which a second's worth of events is sent, where each record holds one. */
 const STEPS_PER_S = 10;
 
@@ -109,8 +111,7 @@ async function count(run: ReplayRun): Promise<boolean> {
     await log.saveOrNote(added(slice, await judge(slice, nextOf(log.now(), slice.partition)), nowMs));
     return null;
   };
-  // What one fetch brings at once: nothing is sent.
-  if (!(await read(run, Number.POSITIVE_INFINITY, take))) return false;
+  if (!(await read(run, COUNTED_MAX, take))) return false;
   if (run.replay.dry_run) await log.save((now) => inPhase(counted(atEnd(now)), 'done', '', nowMs()));
   else await log.save((now) => beginReading(counted(atEnd(now)), 'sending', now.partitions, nowMs()));
   return true;
