@@ -68,12 +68,17 @@ function textOf(error: unknown): string {
 async function rested<T>(world: World, { oneProcess }: Row, work: () => Promise<T>): Promise<T> {
   const resting = oneProcess === true ? secondsOf(world) : [];
   await Promise.all(resting.map((name) => world.fleet.stop(name)));
-  try {
-    return await work();
-  } finally {
+  const launch = (): void => {
     for (const name of resting) world.fleet.launch(name);
-    await world.fleet.allReady();
-  }
+  };
+  // Where it fails, what it left has to be healed before anything can be ready.
+  const done = await work().catch((error: unknown) => {
+    launch();
+    throw error;
+  });
+  launch();
+  await world.fleet.allReady();
+  return done;
 }
 
 async function run(

@@ -14,7 +14,7 @@ export interface BarrierOptions {
   ledger: Ledger;
 }
 
-/** Visitors of one request: together they fall on every partition of the topics behind events.raw. */
+/** Visitors of one request: those of all requests together fall on every partition of the topics behind events.raw. */
 const VISITORS = 40;
 const PATIENCE_MS = 90_000;
 const RETRY_MS = 200;
@@ -31,11 +31,12 @@ export async function sendBarrier(options: BarrierOptions): Promise<Set<string>>
 }
 
 function barrierRequest({ site, partitions, name }: BarrierOptions, partition: number): SentEvent[] {
-  const visitors = Array.from({ length: VISITORS }, (_, index) => `barrier.${partition}.${index}`);
-  const isHere = (visitor: string): boolean => visitorPartition(site, visitor, partitions) === partition;
-  const first = visitors.find(isHere);
-  if (first === undefined) throw new Error(`no visitor falls on partition ${partition}`);
-  return [first, ...visitors.filter((visitor) => visitor !== first)].map((visitor) => ({
+  const visitorAt = (index: number): string => `barrier.${partition}.${index}`;
+  // Among any forty there may be none.
+  let own = 0;
+  while (visitorPartition(site, visitorAt(own), partitions) !== partition) own += 1;
+  const others = Array.from({ length: VISITORS }, (_, index) => index).filter((index) => index !== own);
+  return [own, ...others.slice(0, VISITORS - 1)].map(visitorAt).map((visitor) => ({
     event: 'page_view',
     uuid: `${name}-${visitor}`,
     distinct_id: visitor,
