@@ -2,18 +2,17 @@
 // cluster answers, and whether its topics have the partitions that this process is configured for.
 
 import { readFileSync } from 'node:fs';
-import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import kafkajs, { type Admin, Kafka, type LogEntry, logLevel, type SASLOptions } from 'kafkajs';
 import { createProbe, type Probe, type ProbeTimes, repeat } from '#infra/concurrency/time_limits.ts';
 import type { KafkaConfig } from '#infra/config/service_config.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { zlibOutput } from '#infra/zlib_output.ts';
 import { internal, once, patchClient } from './kafkajs_patches/client_patches.ts';
 import { clusterMakerOf, passRetries } from './kafkajs_patches/clusters.ts';
 import { patchOutOfRange } from './kafkajs_patches/group_patches.ts';
 import { prefixNames } from './kafkajs_patches/namespace.ts';
 import type { FetchedRecord } from './offset_log.ts';
 import type { TopicDeclaration } from './topics.ts';
+import { compressZstd, decompressZstd } from './zstd.ts';
 
 /**
  * Wait before the client's first retry: a transaction that closely follows another gets CONCURRENT_TRANSACTIONS once.
@@ -139,39 +138,16 @@ export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise
   }
 }
 
-/** Level 1: 42 µs for 50 events of 500 bytes; the client's checksum over the same bytes uncompressed takes 120 µs. */
-const COMPRESS_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** Above the largest record batch a broker takes, so that a hostile record cannot fill memory. */
-const DECOMPRESSED_BYTES_MAX = 256 * 1024 * 1024;
-
 /**
  * Registers zstd with the client, which brings gzip only. Every consumer of zstd topics needs it; brokers since 2.1 and
  * all common clients read it.
  */
 export const registerZstd = once(() => {
   kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
-    compress: async ({ buffer }: { buffer: Buffer }) => zlibOutput(zstdCompressSync, buffer, COMPRESS_OPTIONS).output,
-    decompress: async (buffer: Buffer) => {
-      const chunkSize = Math.min(zstdContentBytes(buffer) + CHUNK_BYTES_BESIDE, CHUNK_BYTES_MAX);
-      return zlibOutput(zstdDecompressSync, buffer, { maxOutputLength: DECOMPRESSED_BYTES_MAX, chunkSize }).output;
-    },
+    compress: async ({ buffer }: { buffer: Buffer }) => compressZstd(buffer),
+    decompress: async (buffer: Buffer) => decompressZstd(buffer),
   });
 });
-
-/** Where the size is told the content is one chunk, which takes two thirds of the time of chunks of 16 KiB put together. */
-const CHUNK_BYTES_BESIDE = 64;
-const CHUNK_BYTES_MAX = 8 * 1024 * 1024;
-const CHUNK_BYTES_USUAL = 16 * 1024;
-
-/** How long the content of a zstd frame is (RFC 8878, section 3.1.1.1), as its head tells; a usual length where it does not. */
-export function zstdContentBytes(frame: Buffer): number {
-  const descriptor = frame[4] ?? 0;
-  const isSingleSegment = (descriptor & 0x20) !== 0;
-  const bytes = [isSingleSegment ? 1 : 0, 2, 4, 0][descriptor >> 6] ?? 0;
-  const at = 5 + (isSingleSegment ? 0 : 1) + ([0, 1, 2, 4][descriptor & 3] ?? 0);
-  if (bytes === 0 || at + bytes > frame.length) return CHUNK_BYTES_USUAL;
-  return frame.readUIntLE(at, bytes) + (bytes === 2 ? 256 : 0);
-}
 
 export const COMPRESSION = kafkajs.CompressionTypes.ZSTD;
 

@@ -1,5 +1,6 @@
 // Corrections of kafkajs 2.2.4's connections, metadata, encoder and fetch; each function says what goes wrong without it.
 import { createRequire } from 'node:module';
+import { encodeProduce, isEncodedHere, type ProduceRequest } from './produce_encoding.ts';
 
 interface Message {
   offset: string;
@@ -268,79 +269,25 @@ export const patchEncoderMemory = once(() => {
   };
 });
 
-/** A record to be encoded, as the client's producer passes it. */
-interface RecordToEncode {
-  offsetDelta?: number;
-  timestampDelta?: number;
-  key?: Buffer | string | null;
-  value?: Buffer | string | null;
-  headers?: Readonly<Record<string, HeaderValue | readonly HeaderValue[]>>;
-}
-type HeaderValue = Buffer | string | null;
-
 /**
- * Makes the client encode a record in one buffer of its size. Its own encoder makes a zeroed buffer of 512 bytes for each
- * record and each header, an array and a buffer for each number, and a BigInt for each time: 5 µs of CPU a record, this 1.
+ * Makes the client encode a produce request in one buffer (`encodeProduce`). Its own way makes a zeroed buffer of 512 bytes for each
+ * record and each header, an array and a buffer for each number, and a BigInt for each time.
  */
-const patchRecordEncoding = once(() => {
-  // Before the first produce request, with which the client loads the function.
-  const path = require.resolve('kafkajs/src/protocol/recordBatch/record/v0/index.js');
-  require(path);
+const patchProduceEncoding = once(() => {
+  // Before the first produce request, with which the client loads the later versions: they keep the function that they find.
+  const path = require.resolve('kafkajs/src/protocol/requests/produce/v3/request.js');
+  const make = require(path) as (request: ProduceRequest) => { encode(): Promise<Encoder> };
   const loaded = require.cache[path];
-  if (loaded !== undefined) loaded.exports = encodeRecord;
+  if (loaded === undefined) return;
+  loaded.exports = (request: ProduceRequest) => {
+    const made = make(request);
+    return isEncodedHere(request) ? { ...made, encode: async () => encoderOf(encodeProduce(request)) } : made;
+  };
 });
 
-/** Format: https://kafka.apache.org/documentation/#record */
-export function encodeRecord(record: RecordToEncode): Encoder & { buffer: Buffer } {
-  const { offsetDelta = 0, timestampDelta = 0, key, value, headers = {} } = record;
-  const named = Object.entries(headers).flatMap(([name, values]): [Buffer, Buffer | null][] => {
-    const encoded = Buffer.from(name);
-    return (Array.isArray(values) ? values : [values]).map((one) => [encoded, bytesOf(one)]);
-  });
-  const [keyBytes, valueBytes] = [bytesOf(key), bytesOf(value)];
-  let size =
-    1 + sizeOfVarint(timestampDelta) + sizeOfVarint(offsetDelta) + sizeOfBytes(keyBytes) + sizeOfBytes(valueBytes);
-  size += sizeOfVarint(named.length);
-  for (const [name, header] of named) size += sizeOfBytes(name) + sizeOfBytes(header);
-  const buffer = Buffer.allocUnsafe(sizeOfVarint(size) + size);
-  let at = writeVarint(buffer, 0, size);
-  buffer[at++] = 0; // No attributes are defined.
-  at = writeVarint(buffer, at, timestampDelta);
-  at = writeVarint(buffer, at, offsetDelta);
-  at = writeBytes(buffer, at, keyBytes);
-  at = writeBytes(buffer, at, valueBytes);
-  at = writeVarint(buffer, at, named.length);
-  for (const [name, header] of named) at = writeBytes(buffer, writeBytes(buffer, at, name), header);
-  return { buf: buffer, buffer, offset: at };
-}
-
-const bytesOf = (value: HeaderValue | undefined): Buffer | null =>
-  value === null || value === undefined ? null : Buffer.isBuffer(value) ? value : Buffer.from(value);
-
-const sizeOfBytes = (bytes: Buffer | null): number => (bytes === null ? 1 : sizeOfVarint(bytes.length) + bytes.length);
-
-/** Of a whole number below 2^52, zigzag as a varint and a varlong alike have it. */
-function sizeOfVarint(value: number): number {
-  let bytes = 1;
-  for (let rest = zigzag(value); rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes += 1;
-  return bytes;
-}
-
-const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
-
-function writeVarint(buffer: Buffer, from: number, value: number): number {
-  let at = from;
-  let rest = zigzag(value);
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) buffer[at++] = (rest % 0x80) | 0x80;
-  buffer[at++] = rest;
-  return at;
-}
-
-function writeBytes(buffer: Buffer, at: number, bytes: Buffer | null): number {
-  if (bytes === null) return writeVarint(buffer, at, -1);
-  const start = writeVarint(buffer, at, bytes.length);
-  bytes.copy(buffer, start);
-  return start + bytes.length;
+/** What the client takes for an encoder that has written these bytes. */
+function encoderOf(bytes: Buffer): Encoder & { buffer: Buffer } {
+  return { buf: bytes, buffer: bytes, offset: bytes.length };
 }
 
 interface RequestQueue {
@@ -380,7 +327,7 @@ export const patchClient = once(() => {
   patchAbortedRecords();
   patchCoordinatorCache();
   patchEncoderMemory();
-  patchRecordEncoding();
+  patchProduceEncoding();
   patchQueueTimer();
   patchClosingConnection();
   patchUnknownPartition();

@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { createZstdCompress, zstdCompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import { expect, test } from 'vitest';
-import { registerZstd, zstdContentBytes } from '#infra/kafka/client.ts';
+import { registerZstd } from '#infra/kafka/client.ts';
+import { zstdContentBytes } from '#infra/kafka/zstd.ts';
 
 const LENGTHS = [0, 1, 255, 256, 257, 65_791, 65_792, 300_000];
 const USUAL = 16_384;
