@@ -82,6 +82,8 @@ export interface IntakeRequest {
   peerAnonymousId: string | null;
   /** That of the event before, where it was taken by the fast path: the events of a request are mostly of one. */
   lastVisitor: LastVisitor | null;
+  /** Whether the site takes nothing of the peer, once the fast path has asked. */
+  isPeerBlocked: boolean | null;
   /** What the fast path has done for events that it did not take, in steps of the budget. */
   lostSteps: number;
   /** How many events of the request had the same digest. */
@@ -138,6 +140,7 @@ export function beginRequest(context: IntakeContext, events: number): IntakeRequ
     dropAll: dropAll(context),
     peerAnonymousId: null,
     lastVisitor: null,
+    isPeerBlocked: null,
     lostSteps: 0,
     occurrences: new Map(),
   };

@@ -120,20 +120,22 @@ export interface ReusedId {
 }
 
 const IDS_MAX = 20_000;
+const NONE_REUSED: readonly ReusedId[] = [];
 
 /**
  * Tells of each request's events which have the id of another event, by the names: an id is one event's, and what a sender calls
  * otherwise under it is no copy. Remembers the request's own ids, and beyond it the last of those that are no UUIDs: an order's
  * number is what senders give to several events by mistake. More go unseen where several edges take them.
  */
-export function createIdMemory(idsMax = IDS_MAX): (events: readonly Event[]) => ReusedId[] {
+export function createIdMemory(idsMax = IDS_MAX): (events: readonly Event[]) => readonly ReusedId[] {
   const names = new Map<string, string>();
   return (events) => {
+    // Nearly all requests have UUIDs alone, and none of them twice.
+    if (areDifferentUuids(events)) return NONE_REUSED;
     const reused: ReusedId[] = [];
     const ofRequest = new Map<string, string>();
     for (const [at, { site_id: siteId, event_id: eventId, event }] of events.entries()) {
-      const isUuid = uuidOrNull(eventId) !== null;
-      if (isUuid && events.length === 1) break;
+      const isUuid = hasUuidForm(eventId);
       const key = isUuid ? eventId : `${siteId}\n${eventId}`;
       const known = isUuid ? ofRequest : names;
       const before = known.get(key);
@@ -144,6 +146,47 @@ export function createIdMemory(idsMax = IDS_MAX): (events: readonly Event[]) => 
     }
     return reused;
   };
+}
+
+/** Whether an id is as long as a UUID, with its hyphens. */
+function hasUuidForm(id: string): boolean {
+  return (
+    id.length === UUID_CHARACTERS &&
+    id.charCodeAt(8) === HYPHEN &&
+    id.charCodeAt(13) === HYPHEN &&
+    id.charCodeAt(18) === HYPHEN &&
+    id.charCodeAt(23) === HYPHEN
+  );
+}
+
+/** What the last twelve digits of a UUID, the most random ones of any version, make as a number that is not 0. */
+function tailOf(uuid: string): number {
+  let tail = 0;
+  for (let at = 24; at < UUID_CHARACTERS; at += 1) tail = Math.imul(tail, 31) + uuid.charCodeAt(at);
+  return tail | 1;
+}
+
+const SLOTS = 256;
+const SLOTS_PER_EVENT = 4;
+/** Beyond it they were chosen to meet. */
+const TRIES_MAX = 32;
+const tails = new Int32Array(SLOTS);
+
+/** Whether no id can occur twice, by the ends of UUIDs in open addressing: a map of texts costs several times as much. */
+function areDifferentUuids(events: readonly Event[]): boolean {
+  let slots = tails.fill(0);
+  while (slots.length < events.length * SLOTS_PER_EVENT) slots = new Int32Array(slots.length * 2);
+  for (const { event_id: id } of events) {
+    if (!hasUuidForm(id)) return false;
+    const tail = tailOf(id);
+    let slot = (tail ^ (tail >>> 15)) & (slots.length - 1);
+    for (let tries = 0; slots[slot] !== 0; tries += 1) {
+      if (slots[slot] === tail || tries === TRIES_MAX) return false;
+      slot = (slot + 1) & (slots.length - 1);
+    }
+    slots[slot] = tail;
+  }
+  return true;
 }
 
 const SHOWING_CHARACTERS = 36;

@@ -6,14 +6,32 @@ import { comparableForm } from '#pipelines/privacy/key_words.ts';
 import { detached } from '#pipelines/privacy/normalise_text.ts';
 import type { Caller } from '#schemas/event.ts';
 import type { BlockRule, Site } from '#schemas/setting.ts';
+import { bitOfName } from './fast_path/text_signs.ts';
 
 /** What of a site's settings is compiled once instead of at every event. */
 export interface SiteRules {
-  blocks: readonly BlockTest[];
-  /** Names of properties that the tests read, in quotes: an event without any of these is blocked for none. */
-  blockedProperties: readonly string[];
+  /** Null where there are none. */
+  blocks: SiteBlocks | null;
   identifyNames: ReadonlySet<string>;
   serverOnlyNames: ReadonlySet<string>;
+}
+
+/** What a site takes no events of, by what is to be known for it. */
+interface SiteBlocks {
+  devices: readonly Test<BlockedDevice>[];
+  names: readonly Test<string>[];
+  /** As sent or as stored. */
+  distinctIds: ReadonlySet<string>;
+  properties: readonly Test<Readonly<Record<string, unknown>>>[];
+  /** Names of properties that the tests read, in quotes, and their bits: an event without any of these is blocked for none. */
+  propertiesRead: readonly { bit: number; quoted: string }[];
+}
+type Test<Facts> = (facts: Facts) => boolean;
+
+export interface BlockedDevice {
+  clientIp: string | null;
+  userAgent: string | null;
+  country: string | null;
 }
 
 /** All names by which platforms are sent the same: a browser's `Order Completed` would be a purchase there as well. */
@@ -29,8 +47,7 @@ export function siteRules(site: Site): SiteRules {
   const known = compiled.get(site);
   if (known !== undefined) return known;
   const rules = {
-    blocks: site.block_rules.map(compileBlockRule),
-    blockedProperties: [...new Set(site.block_rules.flatMap(propertiesRead))].map((name) => `"${name}"`),
+    blocks: site.block_rules.length === 0 ? null : compileBlocks(site.block_rules),
     identifyNames: identifyNames(site.identify_events),
     serverOnlyNames: identifyNames(site.server_only_events.flatMap(namesOfAct)),
   };
@@ -38,37 +55,36 @@ export function siteRules(site: Site): SiteRules {
   return rules;
 }
 
-interface BlockFacts {
-  clientIp: string | null;
-  userAgent: string | null;
-  country: string | null;
-  event: string;
-  /** As sent and as stored. */
-  distinctIds: readonly (string | null)[];
-  properties: Readonly<Record<string, unknown>>;
-}
-type BlockTest = (facts: BlockFacts) => boolean;
-
-/** A rule as a test. One that cannot be read, such as a broken CIDR range, blocks nothing. */
-function compileBlockRule(rule: BlockRule): BlockTest {
-  const { kind, value } = rule;
-  switch (kind) {
-    case 'ip':
-      return ipTest(value);
-    case 'user_agent':
-      return userAgentTest(value);
-    case 'country':
-      return ({ country }) => country !== null && country.toUpperCase() === value.trim().toUpperCase();
-    case 'event':
-      return eventTest(value);
-    case 'property':
-      return propertyTest(rule.property ?? '', value);
-    case 'distinct_id':
-      return ({ distinctIds }) => distinctIds.includes(value);
-  }
+/** Rules as tests. One that cannot be read, such as a broken CIDR range, blocks nothing. */
+function compileBlocks(rules: readonly BlockRule[]): SiteBlocks {
+  const of = (kind: BlockRule['kind']): BlockRule[] => rules.filter((rule) => rule.kind === kind);
+  const properties = of('property').map(({ property, value }) => ({ path: property ?? '', value }));
+  const names = new Set(properties.flatMap(({ path }) => [path, path.split('.')[0] ?? '']));
+  return {
+    devices: [
+      ...of('ip').map(({ value }) => ipTest(value)),
+      ...of('user_agent').map(({ value }) => userAgentTest(value)),
+      ...of('country').map(({ value }) => countryTest(value)),
+    ],
+    names: of('event').map(({ value }) => eventTest(value)),
+    distinctIds: new Set(of('distinct_id').map(({ value }) => value)),
+    properties: properties.map(({ path, value }) => propertyTest(path, value)),
+    propertiesRead: [...names].map((name) => ({ bit: bitOfName(name), quoted: `"${name}"` })),
+  };
 }
 
-function ipTest(range: string): BlockTest {
+/** Whether some test says so of what it is about. */
+export function isAny<Facts>(tests: readonly Test<Facts>[], facts: Facts): boolean {
+  for (const test of tests) if (test(facts)) return true;
+  return false;
+}
+
+function countryTest(value: string): Test<BlockedDevice> {
+  const code = value.trim().toUpperCase();
+  return ({ country }) => country !== null && country.toUpperCase() === code;
+}
+
+function ipTest(range: string): Test<BlockedDevice> {
   const [address = '', prefix] = range.trim().split('/');
   const network = normaliseIp(address);
   if (network === null || (prefix !== undefined && !/^\d{1,3}$/.test(prefix))) return never;
@@ -93,7 +109,7 @@ function ipTest(range: string): BlockTest {
   };
 }
 
-function userAgentTest(pattern: string): BlockTest {
+function userAgentTest(pattern: string): Test<BlockedDevice> {
   const parts = pattern
     .toLowerCase()
     .split('*')
@@ -102,13 +118,13 @@ function userAgentTest(pattern: string): BlockTest {
   return ({ userAgent }) => userAgent !== null && holdsInOrder(userAgent.toLowerCase(), parts);
 }
 
-function eventTest(pattern: string): BlockTest {
-  if (!pattern.includes('*')) return ({ event }) => event === pattern;
+function eventTest(pattern: string): Test<string> {
+  if (!pattern.includes('*')) return (event) => event === pattern;
   const parts = pattern.split('*');
   const first = parts[0] ?? '';
   const last = parts.at(-1) ?? '';
   const middle = parts.slice(1, -1);
-  return ({ event }) =>
+  return (event) =>
     event.length >= first.length + last.length &&
     event.startsWith(first) &&
     event.endsWith(last) &&
@@ -126,15 +142,9 @@ function holdsInOrder(text: string, parts: readonly string[]): boolean {
 }
 
 /** A property is found by its whole path as a name, or from object to object. */
-function propertiesRead({ kind, property }: BlockRule): string[] {
-  if (kind !== 'property') return [];
-  const path = property ?? '';
-  return [path, path.split('.')[0] ?? ''];
-}
-
-function propertyTest(path: string, value: string): BlockTest {
+function propertyTest(path: string, value: string): Test<Readonly<Record<string, unknown>>> {
   const keys = path.split('.');
-  return ({ properties }) => {
+  return (properties) => {
     const found = Object.hasOwn(properties, path) ? properties[path] : valueAt(properties, keys);
     return typeof found === 'string' || typeof found === 'number' || typeof found === 'boolean'
       ? String(found) === value

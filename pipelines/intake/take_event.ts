@@ -33,7 +33,7 @@ import {
   readColumns,
 } from './field_rules.ts';
 import { readSentEvent } from './sent_event.ts';
-import { isForServers, isIdentifyName } from './site_rules.ts';
+import { isAny, isForServers, isIdentifyName } from './site_rules.ts';
 import { readSentAt } from './timestamp.ts';
 
 export type Rejection = { index: number; code: RejectionCode; message: string };
@@ -202,16 +202,17 @@ function isTrue(object: JsonObject, key: string): boolean {
 }
 
 function isBlocked(read: ReadEvent, device: Device, visitor: Visitor, { context, rules }: IntakeRequest): boolean {
-  if (rules.blocks.length === 0) return false;
-  const facts = {
-    clientIp: device.ip,
-    userAgent: device.userAgent,
-    country: (context.caller === 'browser' ? context.country : null) ?? read.found.country,
-    event: read.sent.name,
-    distinctIds: [read.sent.distinctId, visitor.distinctId],
-    properties: read.sent.properties,
-  };
-  return rules.blocks.some((blocks) => blocks(facts));
+  const { blocks } = rules;
+  if (blocks === null) return false;
+  const { name, distinctId, properties } = read.sent;
+  const country = (context.caller === 'browser' ? context.country : null) ?? read.found.country;
+  return (
+    isAny(blocks.devices, { clientIp: device.ip, userAgent: device.userAgent, country }) ||
+    isAny(blocks.names, name) ||
+    blocks.distinctIds.has(visitor.distinctId) ||
+    (distinctId !== null && blocks.distinctIds.has(distinctId)) ||
+    isAny(blocks.properties, properties)
+  );
 }
 
 function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call: IntakeRequest): Event {

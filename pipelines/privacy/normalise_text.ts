@@ -74,9 +74,11 @@ export interface BudgetMark {
   names: number;
 }
 
-export const markOf = ({ left, made, phones, names }: WorkBudget): BudgetMark => ({
-  ...{ left, steps: made.steps },
-  ...{ phones: phones?.size ?? 0, names: names?.size ?? 0 },
+export const markOf = (budget: WorkBudget): BudgetMark => ({
+  left: budget.left,
+  steps: budget.made.steps,
+  phones: budget.phones?.size ?? 0,
+  names: budget.names?.size ?? 0,
 });
 
 /** Undoes what was done since, as if it had not been: what was read meanwhile costs as much again. */

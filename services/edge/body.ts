@@ -68,8 +68,7 @@ function collect(
     arriving.delete(look);
     payload.off('data', onData).off('end', onEnd).off('error', onBroken).off('close', onBroken);
     if (error !== null) done(error);
-    // One chunk may be a view of the socket's buffer, which is used again: always a copy.
-    else done(null, Buffer.concat(chunks, bytes));
+    else done(null, joined(chunks, bytes));
   }
   function onData(chunk: Buffer): void {
     bytes += chunk.length;
@@ -83,6 +82,13 @@ function collect(
 
   arriving.add(look);
   payload.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
+}
+
+/** Chunks in one buffer. Node's parser gives each a buffer of its own; what is a view of another may be written over, and is copied. */
+export function joined(chunks: readonly Buffer[], bytes: number): Buffer {
+  const [only] = chunks;
+  const isOwn = only !== undefined && chunks.length === 1 && only.byteLength === only.buffer.byteLength;
+  return isOwn ? only : Buffer.concat(chunks, bytes);
 }
 
 /** Counts after decompression, and decompression stops there. */

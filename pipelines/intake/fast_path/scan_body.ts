@@ -13,6 +13,7 @@ import {
   knownName,
   NAME_SEED,
   QUOTE,
+  wasOwnUuid,
   wasPlain,
 } from './text_signs.ts';
 
@@ -31,7 +32,11 @@ export interface UnclearText extends TextSpan {
 /** An event that is JSON and may be plain: where its fields stand in the body. */
 export class ScannedEvent {
   event: TextSpan | null = null;
+  /** `scanText` would say that its name holds nothing to look at. */
+  hasPlainName = false;
   uuid: TextSpan | null = null;
+  /** Its uuid is one as it is stored, and certainly no placeholder. */
+  hasOwnUuid = false;
   distinct_id: TextSpan | null = null;
   timestamp: TextSpan | null = null;
   /** With the brackets. */
@@ -46,6 +51,8 @@ export class ScannedEvent {
   unclear: UnclearText[] | null = null;
   /** Values within the properties. */
   values = 0;
+  /** The bits of all names within them. */
+  names = 0;
   private readonly text: BodyText;
   private readonly start: number;
   private end = 0;
@@ -99,13 +106,10 @@ export interface ScannedBody {
 const [TAB, LINE, RETURN, SPACE] = [0x09, 0x0a, 0x0d, 0x20];
 const [COMMA, COLON, MINUS, POINT, ZERO, NINE, BACKSLASH] = [0x2c, 0x3a, 0x2d, 0x2e, 0x30, 0x39, 0x5c];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
-const [TRUE, FALSE, NULL, EVENTS, SENT_AT] = ['true', 'false', 'null', 'events', 'sent_at'].map((word) =>
-  Buffer.from(word),
-) as [Buffer, Buffer, Buffer, Buffer, Buffer];
-const FIELDS = (['event', 'uuid', 'distinct_id', 'timestamp'] as const).map(
-  (name) => [name, Buffer.from(name)] as const,
-);
-const PROPERTIES = Buffer.from('properties');
+const [TRUE, FALSE, NULL] = [Buffer.from('true'), Buffer.from('false'), Buffer.from('null')];
+const [EVENTS, SENT_AT] = [Buffer.from('events'), Buffer.from('sent_at')];
+const [EVENT, UUID, DISTINCT_ID] = [Buffer.from('event'), Buffer.from('uuid'), Buffer.from('distinct_id')];
+const [TIMESTAMP, PROPERTIES] = [Buffer.from('timestamp'), Buffer.from('properties')];
 /** Beyond it an event is no usual one. */
 const VALUES_MAX = 500;
 /** A number with so many digits is written by JavaScript as it was, and is no card's. */
@@ -232,11 +236,9 @@ function scanEvent(body: Buffer, start: number, event: ScannedEvent): number {
       if (at < 0) return -1;
       event.properties = { start: from, end: at };
     } else {
-      const field = fieldAt(body, name, end);
-      if (field === null || event[field] !== null || body[at] !== QUOTE) return -1;
+      if (body[at] !== QUOTE) return -1;
       const textEnd = endOfText(body, at + 1);
-      if (textEnd < 0) return -1;
-      event[field] = { start: at + 1, end: textEnd };
+      if (textEnd < 0 || !putField(body, name, end, event, { start: at + 1, end: textEnd })) return -1;
       at = textEnd + 1;
     }
     at = skipSpace(body, at);
@@ -247,9 +249,30 @@ function scanEvent(body: Buffer, start: number, event: ScannedEvent): number {
   }
 }
 
-function fieldAt(body: Buffer, start: number, end: number): (typeof FIELDS)[number][0] | null {
-  for (const [name, bytes] of FIELDS) if (holds(body, start, end, bytes)) return name;
-  return null;
+/** Keeps the text that was read last as the field that is named so; false where there is no such field, or it stands there twice. */
+function putField(body: Buffer, start: number, end: number, event: ScannedEvent, text: TextSpan): boolean {
+  switch (end - start) {
+    case EVENT.length:
+      if (event.event !== null || !holds(body, start, end, EVENT)) return false;
+      event.event = text;
+      event.hasPlainName = wasPlain();
+      return true;
+    case UUID.length:
+      if (event.uuid !== null || !holds(body, start, end, UUID)) return false;
+      event.uuid = text;
+      event.hasOwnUuid = wasOwnUuid();
+      return true;
+    case DISTINCT_ID.length:
+      if (event.distinct_id !== null || !holds(body, start, end, DISTINCT_ID)) return false;
+      event.distinct_id = text;
+      return true;
+    case TIMESTAMP.length:
+      if (event.timestamp !== null || !holds(body, start, end, TIMESTAMP)) return false;
+      event.timestamp = text;
+      return true;
+    default:
+      return false;
+  }
 }
 
 /** Tells objects apart, so that a name that stands twice in one is seen. */
@@ -274,6 +297,7 @@ function scanObject(body: Buffer, start: number, depth: number, event: ScannedEv
     const name = knownName(body, nameStart, at, hash);
     if (name === null || name.seenIn[depth] === object) return -1;
     name.seenIn[depth] = object;
+    event.names |= name.bit;
     at = behindSpace(body, at + 1, event);
     if (body[at] !== COLON) return -1;
     at = scanMember(body, behindSpace(body, at + 1, event), depth, name, event);

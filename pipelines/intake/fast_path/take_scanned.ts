@@ -24,7 +24,7 @@ import {
   readOrderId,
   readShortText,
 } from '../field_rules.ts';
-import { isForServers, isIdentifyName } from '../site_rules.ts';
+import { type BlockedDevice, isAny, isForServers, isIdentifyName } from '../site_rules.ts';
 import { readTimestamp } from '../timestamp.ts';
 import type { ScannedEvent, TextSpan } from './scan_body.ts';
 
@@ -70,13 +70,11 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
   const { identitySecret, site } = context;
   if (scanned.event === null || scanned.uuid === null || scanned.properties === null) return null;
   const sentName = scanned.of(scanned.event);
-  const named = readEventName(sentName);
-  if (!named.ok || named.name !== sentName) return null;
+  if (!isName(sentName)) return null;
   if (isForServers(rules, sentName, context.caller)) return null;
   const sentUuid = scanned.of(scanned.uuid);
   const countries = idCountries(site);
-  if (isPlaceholderId(sentUuid)) return null;
-  const uuid = readUuid(sentUuid, identitySecret, countries, budget, context.isEngageEvent);
+  const uuid = scanned.hasOwnUuid ? sentUuid : readId(sentUuid, countries, call);
   if (uuid === null) return null;
   const sentTime = scanned.timestamp === null ? undefined : scanned.of(scanned.timestamp);
   const time = readTimestamp(sentTime, context);
@@ -94,7 +92,7 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
     event_id: uuid,
     distinct_id: visitor.distinctId,
     received_at: context.receivedAtMs,
-    event: cleanEventName(sentName, identitySecret, call.countries, budget),
+    event: scanned.hasPlainName ? sentName : cleanEventName(sentName, identitySecret, call.countries, budget),
     timestamp: time.timestamp,
     original_timestamp: time.original,
     mode: site.mode,
@@ -117,6 +115,18 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
     consent: consentState(saidIn(scanned), declaredConsent(site, country)),
   };
   return { kind: 'taken', event, warnings: time.warning === null ? NO_WARNINGS : [time.warning] };
+}
+
+/** As the careful path has it, and no other. */
+function isName(sent: string): boolean {
+  const named = readEventName(sent);
+  return named.ok && named.name === sent;
+}
+
+/** Null where it is none, or a placeholder. */
+function readId(sent: string, countries: readonly string[], { context, budget }: IntakeRequest): string | null {
+  if (isPlaceholderId(sent)) return null;
+  return readUuid(sent, context.identitySecret, countries, budget, context.isEngageEvent);
 }
 
 function visitorIn(call: IntakeRequest, sent: string | null): Visitor | null {
@@ -209,18 +219,24 @@ function mayBeBlocked(
   event: string,
   visitor: Visitor,
   text: string,
-  { context, rules, peer }: IntakeRequest,
+  call: IntakeRequest,
 ): boolean {
-  if (rules.blocks.length === 0) return false;
-  for (const quoted of rules.blockedProperties) if (text.includes(quoted)) return true;
-  const sentId = scanned.distinct_id === null ? null : readShortText(scanned.of(scanned.distinct_id));
-  const facts = {
-    clientIp: peer.ip,
-    userAgent: peer.userAgent,
-    country: context.caller === 'browser' ? context.country : null,
-    event,
-    distinctIds: [sentId, visitor.distinctId],
-    properties: {},
-  };
-  return rules.blocks.some((blocks) => blocks(facts));
+  const { blocks } = call.rules;
+  if (blocks === null) return false;
+  for (const { bit, quoted } of blocks.propertiesRead)
+    if ((scanned.names & bit) !== 0 && text.includes(quoted)) return true;
+  call.isPeerBlocked ??= isAny(blocks.devices, deviceOf(call));
+  return call.isPeerBlocked || isAny(blocks.names, event) || isIdIn(blocks.distinctIds, scanned, visitor);
+}
+
+const deviceOf = ({ context, peer }: IntakeRequest): BlockedDevice => ({
+  clientIp: peer.ip,
+  userAgent: peer.userAgent,
+  country: context.caller === 'browser' ? context.country : null,
+});
+
+function isIdIn(ids: ReadonlySet<string>, scanned: ScannedEvent, { distinctId }: Visitor): boolean {
+  if (ids.size === 0) return false;
+  const sent = scanned.distinct_id === null ? null : readShortText(scanned.of(scanned.distinct_id));
+  return ids.has(distinctId) || (sent !== null && ids.has(sent));
 }

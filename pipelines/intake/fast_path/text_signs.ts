@@ -18,6 +18,7 @@ export const QUOTE = 0x22;
 const COLON = 0x3a;
 const SLASH = 0x2f;
 const HYPHEN = 0x2d;
+const ZERO = 0x30;
 
 /** What a byte adds to the signs of its text: 1 for a digit, SPECIAL for what may be part of something; negative: the scan stops. */
 const SPECIAL = 65_536;
@@ -33,8 +34,11 @@ for (const sign of ['"', '\\', ':', '\x7f']) SIGNS[sign.charCodeAt(0)] = STOP;
  */
 let isPlainText = false;
 let hasFewDigits = false;
+let isOwnUuid = false;
 export const wasPlain = (): boolean => isPlainText;
 export const hadFewDigits = (): boolean => hasFewDigits;
+/** Whether it is a UUID as it is stored, in lower case, and certainly no placeholder: its first digits are neither 0 nor the same. */
+export const wasOwnUuid = (): boolean => isOwnUuid;
 
 /**
  * The position of the quote that ends a text which begins at `start`; -1 where it has an escape or a control character, or
@@ -58,6 +62,7 @@ export function endOfText(body: Uint8Array, start: number): number {
   }
   if (body[at] !== QUOTE) return -1;
   hasFewDigits = signs % SPECIAL < NUMBER_DIGITS_MIN;
+  isOwnUuid = false;
   isPlainText =
     signs < NUMBER_DIGITS_MIN
       ? at - start < SECRET_CHARACTERS_MIN || !mayHoldSecret(body, start, at)
@@ -155,24 +160,30 @@ function membersOf(list: string): string[] {
 }
 
 const UUID_CHARACTERS = 36;
+/** 1 for a digit or a small letter, 3 for a capital. */
 const HEX = new Uint8Array(256);
-for (const digit of '0123456789abcdefABCDEF') HEX[digit.charCodeAt(0)] = 1;
+for (const digit of '0123456789abcdef') HEX[digit.charCodeAt(0)] = 1;
+for (const digit of 'ABCDEF') HEX[digit.charCodeAt(0)] = 3;
 const VERSION_AT = 14;
 const VARIANT_AT = 19;
 
-/** Whether a text is a UUID as `isUuidText` has it. */
+/** Whether a text is a UUID as `isUuidText` has it. Says by `wasOwnUuid` whether it is stored as it stands. */
 function isUuid(body: Uint8Array, start: number, end: number): boolean {
   if (end - start !== UUID_CHARACTERS) return false;
+  let kinds = 0;
   for (let at = 0; at < UUID_CHARACTERS; at += 1) {
     const byte = body[start + at] as number;
     const isHyphen = at === 8 || at === 13 || at === 18 || at === 23;
-    if (isHyphen ? byte !== HYPHEN : HEX[byte] !== 1) return false;
+    const kind = HEX[byte] as number;
+    if (isHyphen ? byte !== HYPHEN : kind === 0) return false;
+    kinds |= kind;
   }
   const version = body[start + VERSION_AT] as number;
   const variant = (body[start + VARIANT_AT] as number) | 0x20;
-  return (
-    version >= 0x31 && version <= 0x38 && (variant === 0x38 || variant === 0x39 || variant === 0x61 || variant === 0x62)
-  );
+  if (version < 0x31 || version > 0x38) return false;
+  if (variant !== 0x38 && variant !== 0x39 && variant !== 0x61 && variant !== 0x62) return false;
+  isOwnUuid = kinds === 1 && body[start] !== ZERO && body[start] !== body[start + 1];
+  return true;
 }
 
 /** How deep objects may be in each other. */
@@ -192,6 +203,8 @@ export interface KnownName {
   readonly text: string;
   readonly kind: NameKind;
   readonly stands: Stands;
+  /** One of 32 bits, by which sets of names are told apart at a glance (`bitOfName`). */
+  readonly bit: number;
   /** Whether a property of the name may say something of consent. */
   readonly saysConsent: boolean;
   /** By depth the object that had it last. */
@@ -233,6 +246,13 @@ export const NAME_SEED = randomInt(2 ** 31);
 /** A hash of bytes: FNV-1a. */
 export const hashed = (hash: number, byte: number): number => Math.imul(hash ^ byte, 0x01000193);
 
+/** The bit of a name: two names that have the same may be one. */
+export function bitOfName(name: string): number {
+  let hash = NAME_SEED;
+  for (const byte of Buffer.from(name)) hash = hashed(hash, byte);
+  return 1 << (hash & 31);
+}
+
 /**
  * The name in the bytes where the careful path has met it and kept it in memory, and it is plain; else null.
  *
@@ -268,6 +288,7 @@ function learn(body: Buffer, start: number, end: number, slot: number): KnownNam
     text,
     kind,
     stands: meaning.names ?? 'text',
+    bit: bitOfName(text),
     saysConsent: CONSENT_PROPERTIES.has(text),
     seenIn: new Array(DEPTH_MAX + 1).fill(0),
   };
