@@ -6,7 +6,8 @@ import { one, partsOf, type Server, withWarehouse } from '../warehouse_alone.ts'
 import { blockMaker } from './blocks.ts';
 
 const EVENTS_PER_SECOND = 20_000;
-const BLOCK_ROWS = 20_000;
+/** Of two seconds, as the warehouse has them at such a rate (`stretchOf`). */
+const BLOCK_ROWS = 40_000;
 const ALONE_BLOCKS = 12;
 const MILLION = 1_000_000;
 
