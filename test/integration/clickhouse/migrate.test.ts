@@ -26,6 +26,7 @@ const LATER = [
   '0014_cohort_members.sql',
   '0015_historical.sql',
   PLAIN_TEXTS,
+  '0017_no_statistics.sql',
 ];
 const CHANGES = ['0005_more_parts_a_merge.sql', '0006_consent.sql', SMALLER, TEXTS, ...LATER];
 const ALL = [BASELINE, '0002_names_of_copies.sql', '0003_erasing.sql', HOURS, ...CHANGES];

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import kafkajs from 'kafkajs';
-import { beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { registerZstd } from '#infra/kafka/client.ts';
 import { internal, patchClient } from '#infra/kafka/kafkajs_patches/client_patches.ts';
 import { encodeProduce, type ProduceRequest } from '#infra/kafka/kafkajs_patches/produce_encoding.ts';
@@ -17,6 +17,7 @@ beforeAll(() => {
   registerZstd();
   vi.useFakeTimers({ now: 1_764_500_000_123, toFake: ['Date'] });
 });
+afterAll(() => vi.useRealTimers());
 
 const bytes = fc.oneof(
   fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array)),
