@@ -30,7 +30,9 @@ export async function makeFaultSite(world: World, row: string): Promise<FaultSit
 
 async function tryToMake(world: World, row: string): Promise<FaultSite> {
   // Of letters: events' ids have it in them, and digits in a row may be somebody's number.
-  const own = randomBytes(3).toString('hex').replaceAll(/\d/g, (digit) => 'ghijklmnop'.charAt(Number(digit)));
+  const own = randomBytes(3)
+    .toString('hex')
+    .replaceAll(/\d/g, (digit) => 'ghijklmnop'.charAt(Number(digit)));
   const name = `f-${row.replaceAll(/[^a-z0-9]/g, '-')}-${own}`.slice(0, 60);
   const settings = await openSettings(world);
   const pixel = String(100_000_000_000_000 + randomInt(PIXEL_MAX));
