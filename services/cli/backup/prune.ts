@@ -16,8 +16,8 @@ interface BackupFolder {
 }
 
 const DAY_MS = 24 * 3_600_000;
-/** One that was written to so lately may be under way. */
-const UNDER_WAY_MS = 3_600_000;
+/** One that was written to so lately may be under way: nothing is while ClickHouse writes, for hours where there is much. */
+const UNDER_WAY_MS = 12 * 3_600_000;
 
 /** Names of what may go: what is too old, but for the newest that holds as much, and what nobody finishes any more. */
 export function outdated(folders: readonly BackupFolder[], days: number, nowMs: number): string[] {

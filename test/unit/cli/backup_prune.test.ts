@@ -21,8 +21,8 @@ test.each([
   ['nothing where there is no newer one that is finished', [finished('a', 90), begun('b', 0)], []],
   ['none with rows for one without', [finished('a', 90, true), finished('b', 80, true), finished('c', 1)], ['a']],
   ['one without rows for one with', [finished('a', 90), finished('b', 80, true)], ['a']],
-  ['what nobody finishes any more', [begun('a', 2), begun('b', 0.5), finished('c', 1)], ['a']],
-  ['what was never finished also where nothing was', [begun('a', 2)], ['a']],
+  ['what nobody finishes any more', [begun('a', 13), begun('b', 11), finished('c', 1)], ['a']],
+  ['what was never finished also where nothing was', [begun('a', 13)], ['a']],
   ['nothing of nothing', [], []],
 ])('deletes %s', (_, folders, names) => {
   expect(outdated(folders, 30, NOW_MS)).toEqual(names);
