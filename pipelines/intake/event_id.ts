@@ -135,7 +135,7 @@ export function createIdMemory(idsMax = IDS_MAX): (events: readonly Event[]) => 
     const reused: ReusedId[] = [];
     const ofRequest = new Map<string, string>();
     for (const [at, { site_id: siteId, event_id: eventId, event }] of events.entries()) {
-      const isUuid = hasUuidForm(eventId);
+      const isUuid = uuidOrNull(eventId) !== null;
       const key = isUuid ? eventId : `${siteId}\n${eventId}`;
       const known = isUuid ? ofRequest : names;
       const before = known.get(key);
@@ -146,17 +146,6 @@ export function createIdMemory(idsMax = IDS_MAX): (events: readonly Event[]) => 
     }
     return reused;
   };
-}
-
-/** Whether an id is as long as a UUID, with its hyphens. */
-function hasUuidForm(id: string): boolean {
-  return (
-    id.length === UUID_CHARACTERS &&
-    id.charCodeAt(8) === HYPHEN &&
-    id.charCodeAt(13) === HYPHEN &&
-    id.charCodeAt(18) === HYPHEN &&
-    id.charCodeAt(23) === HYPHEN
-  );
 }
 
 /** What the last twelve digits of a UUID, the most random ones of any version, make as a number that is not 0. */
@@ -177,7 +166,7 @@ function areDifferentUuids(events: readonly Event[]): boolean {
   let slots = tails.fill(0);
   while (slots.length < events.length * SLOTS_PER_EVENT) slots = new Int32Array(slots.length * 2);
   for (const { event_id: id } of events) {
-    if (!hasUuidForm(id)) return false;
+    if (uuidOrNull(id) === null) return false;
     const tail = tailOf(id);
     let slot = (tail ^ (tail >>> 15)) & (slots.length - 1);
     for (let tries = 0; slots[slot] !== 0; tries += 1) {
