@@ -86,7 +86,7 @@ export interface SinkOptions<Row> extends Omit<ConsumeOptions, 'handlers' | 'onE
   insert(topic: string, token: string, rows: readonly Row[], again: boolean, progressed: () => void): Promise<void>;
   /**
    * The rows of a topic's partitions are written when there are this many, or this many bytes of records. Otherwise they are
-   * written with the first batch that comes `flushIntervalMs` or more after the last block was begun (`stretchOf`: where many rows
+   * written with the first batch that comes `flushIntervalMs` or more after the last block was begun (`intervalFactor`: where many rows
    * come, up to twice that), or a quarter of that time later if no batch comes. Records come in bursts, one for each transaction; a
    * block that ended in the middle of a burst would leave its rest to the next block.
    */
@@ -106,14 +106,14 @@ const OVERDUE_INTERVALS = 1.25;
 
 /** Rows a second from which on blocks take longer. */
 const ROWS_PER_S = 5_000;
-const STRETCH_MAX = 2;
+const FACTOR_MAX = 2;
 
 /**
  * By how much a block takes longer than the flush interval where so many rows came since the last one: half as many blocks are merged
  * half as often at first, and an insert costs the server some 16 ms however small it is.
  */
-export const stretchOf = (rows: number, sinceMs: number): number =>
-  Math.min(STRETCH_MAX, Math.max(1, (rows * 1_000) / Math.max(sinceMs, 1) / ROWS_PER_S));
+export const intervalFactor = (rows: number, sinceMs: number): number =>
+  Math.min(FACTOR_MAX, Math.max(1, (rows * 1_000) / Math.max(sinceMs, 1) / ROWS_PER_S));
 
 class BlockSink<Row> {
   readonly guard: PoisonPillGuard;
@@ -129,7 +129,7 @@ class BlockSink<Row> {
   private readonly startedMs: number;
   private readonly begunMs = new Map<string, number>();
   /** By topic, of the block that was begun last. */
-  private readonly stretch = new Map<string, number>();
+  private readonly factors = new Map<string, number>();
   /** How many batches of each topic are being made into rows. */
   private readonly converting = new Map<string, number>();
   /**
@@ -255,7 +255,7 @@ class BlockSink<Row> {
 
   /** Flush intervals since the topic's last block was begun. Until the first one, since the start of the process. */
   private intervalsSince(topic: string): number {
-    return this.sinceMs(topic) / this.options.flushIntervalMs / (this.stretch.get(topic) ?? 1);
+    return this.sinceMs(topic) / this.options.flushIntervalMs / (this.factors.get(topic) ?? 1);
   }
 
   private sinceMs(topic: string): number {
@@ -276,7 +276,7 @@ class BlockSink<Row> {
     // Of one that is full before its time nothing is to be learned.
     if (this.intervalsSince(topic) >= 1) {
       const rows = waiting.reduce((sum, [, gathered]) => sum + gathered.rows.length, 0);
-      this.stretch.set(topic, stretchOf(rows, this.sinceMs(topic)));
+      this.factors.set(topic, intervalFactor(rows, this.sinceMs(topic)));
     }
     this.begunMs.set(topic, this.options.nowMs());
     const written = runAtBarrier(consumption, some, (ours) => this.writeBlock(topic, ours));

@@ -12,7 +12,7 @@ import { patchOutOfRange } from './kafkajs_patches/group_patches.ts';
 import { prefixNames } from './kafkajs_patches/namespace.ts';
 import type { FetchedRecord } from './offset_log.ts';
 import type { TopicDeclaration } from './topics.ts';
-import { compressZstd, decompressZstd } from './zstd.ts';
+import { COMPRESSION, compressZstd, decompressZstd } from './zstd.ts';
 
 /**
  * Wait before the client's first retry: a transaction that closely follows another gets CONCURRENT_TRANSACTIONS once.
@@ -138,18 +138,25 @@ export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise
   }
 }
 
+/** How many members a group has, which is named as behind the installation's prefix. */
+export async function membersIn(
+  { admin, groupOf }: Pick<KafkaSession, 'admin' | 'groupOf'>,
+  group: string,
+): Promise<number> {
+  const { groups } = await admin.describeGroups([groupOf(group)]);
+  return groups[0]?.members.length ?? 0;
+}
+
 /**
  * Registers zstd with the client, which brings gzip only. Every consumer of zstd topics needs it; brokers since 2.1 and
  * all common clients read it.
  */
 export const registerZstd = once(() => {
-  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
+  kafkajs.CompressionCodecs[COMPRESSION] = () => ({
     compress: async ({ buffer }: { buffer: Buffer }) => compressZstd(buffer),
     decompress: async (buffer: Buffer) => decompressZstd(buffer),
   });
 });
-
-export const COMPRESSION = kafkajs.CompressionTypes.ZSTD;
 
 /** What a broker of the client takes (kafkajs 2.2.4). */
 interface Broker {

@@ -3,9 +3,9 @@
 
 import type { ICustomPartitioner, Kafka } from 'kafkajs';
 import { WATCHDOG_MS, withinLimit } from '#infra/concurrency/time_limits.ts';
-import { COMPRESSION } from './client.ts';
 import { partitionGroupsOf, transactionalId } from './consumer/group_consumer.ts';
 import type { OutRecord } from './record.ts';
+import { COMPRESSION } from './zstd.ts';
 
 /** Writes records outside a transaction; a record may stand twice after a crash, so what is written must bear that. */
 export type KeyedProducer = Awaited<ReturnType<typeof createKeyedProducer>>;

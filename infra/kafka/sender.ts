@@ -1,8 +1,8 @@
 import type { Kafka, Producer } from 'kafkajs';
 import { createWatchdog } from '#infra/concurrency/time_limits.ts';
-import { COMPRESSION } from './client.ts';
 import { passes } from './consumer/group_consumer.ts';
 import { explicitPartitioner, openLeaders } from './producers.ts';
+import { COMPRESSION } from './zstd.ts';
 
 export interface SenderOptions {
   kafka: Kafka;

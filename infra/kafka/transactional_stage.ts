@@ -7,7 +7,6 @@ import { createWatchdog, WATCHDOG_MS, type Watchdog } from '#infra/concurrency/t
 import { PartitionLostError } from '#infra/errors.ts';
 import { failpoint } from '#infra/failpoint.ts';
 import type { Logger } from '#infra/log/logger.ts';
-import { COMPRESSION } from './client.ts';
 import { consume } from './consumer/consume.ts';
 import { type ConsumeOptions, type Consumption, type Deferral, endOf, type InBatch } from './consumer/consumption.ts';
 import { transactionalId } from './consumer/group_consumer.ts';
@@ -17,6 +16,7 @@ import { type OffsetLog, openOffsetLog } from './offset_log.ts';
 import { type Committed, createGroupOffsets, type GroupOffsets, openTopicIds } from './offsets.ts';
 import { explicitPartitioner, openLeaders, type PartitionLeaders } from './producers.ts';
 import type { OutRecord } from './record.ts';
+import { COMPRESSION } from './zstd.ts';
 
 /**
  * Consume, transform, produce, in one Kafka transaction with the offsets.

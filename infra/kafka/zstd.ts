@@ -1,10 +1,10 @@
 // zstd, which is what all topics of ours are compressed by.
 
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
+import kafkajs from 'kafkajs';
 import { zlibOutput } from '#infra/zlib_output.ts';
 
-/** As record batches and the client name it. */
-export const ZSTD = 4;
+export const COMPRESSION = kafkajs.CompressionTypes.ZSTD;
 /** Level 1: 42 µs for 50 events of 500 bytes. */
 const COMPRESS_OPTIONS = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 /** Above the largest record batch a broker takes, so that a hostile record cannot fill memory. */

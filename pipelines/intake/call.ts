@@ -146,6 +146,10 @@ export function beginRequest(context: IntakeContext, events: number): IntakeRequ
   };
 }
 
+/** Where the peer is, if it is the visitor's browser. */
+export const browserCountry = ({ caller, country }: IntakeContext): string | null =>
+  caller === 'browser' ? country : null;
+
 /** Where historical events happened, who brings them in was not. */
 const NOBODYS: Device = { ip: null, userAgent: null };
 

@@ -8,6 +8,7 @@ import { isRounded } from '#pipelines/privacy/placeholder_ids.ts';
 import type { Event } from '#schemas/event.ts';
 import {
   beginRequest,
+  browserCountry,
   cleanDistinctId,
   customerOf,
   type Device,
@@ -205,7 +206,7 @@ function isBlocked(read: ReadEvent, device: Device, visitor: Visitor, { context,
   const { blocks } = rules;
   if (blocks === null) return false;
   const { name, distinctId, properties } = read.sent;
-  const country = (context.caller === 'browser' ? context.country : null) ?? read.found.country;
+  const country = browserCountry(context) ?? read.found.country;
   return (
     isAny(blocks.devices, { clientIp: device.ip, userAgent: device.userAgent, country }) ||
     isAny(blocks.names, name) ||
@@ -218,7 +219,7 @@ function isBlocked(read: ReadEvent, device: Device, visitor: Visitor, { context,
 function identifiedEvent(read: ReadEvent, device: Device, visitor: Visitor, call: IntakeRequest): Event {
   const { sent, columns, found } = read;
   const { context, rules } = call;
-  const country = found.country ?? (context.caller === 'browser' ? context.country : null);
+  const country = found.country ?? browserCountry(context);
   return {
     site_id: context.site.site_id,
     event_id: eventIdOf(sent, device, isIndistinct(sent, found, columns.order_id), call),

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createWarehouse, WarehouseError } from '#infra/clickhouse/client.ts';
 import type { Environment } from '#infra/config/environment.ts';
 import { type WarehouseConfig, warehouseConfig } from '#infra/config/stage_config.ts';
+import { membersIn } from '#infra/kafka/client.ts';
 import { openOffsetLog } from '#infra/kafka/offset_log.ts';
 import { createGroupOffsets, openTopicIds, topicOffsets, topicOffsetsAt } from '#infra/kafka/offsets.ts';
 import { readPartitions } from '#infra/kafka/read_topic.ts';
@@ -53,10 +54,7 @@ runProcess('refill', configOf, async (runtime, config) => {
 
   /** Two that start at once are told apart by the group, which may change its mind while they join. */
   async function join() {
-    const members = async (): Promise<number> => {
-      const { groups } = await session.admin.describeGroups([session.groupOf(REFILL_GROUP)]);
-      return groups[0]?.members.length ?? 0;
-    };
+    const members = (): Promise<number> => membersIn(session, REFILL_GROUP);
     if ((await members()) > 0) logger.warn('another refill is under way, waiting for its end');
     while ((await members()) > 0) await sleep(RETRY_MS);
     const joined = await joinLeaderElection(runtime, REFILL_GROUP, TOPICS.stageOffsets);

@@ -50,7 +50,7 @@ interface Waiting extends TopicPartition {
 export function createWaitingTimes() {
   let all = new Map<string, Waiting>();
 
-  const agesOf = (topic: string): Waiting[] =>
+  const waitingIn = (topic: string): Waiting[] =>
     [...all.values()].filter((one) => one.topic === topic && one.high > one.next);
 
   return {
@@ -76,7 +76,7 @@ export function createWaitingTimes() {
       }),
     /** The moment of which it is to be asked where the topic's partitions ended; null where the greatest of its ages is known well enough. */
     question(topic: string, nowMs: number): number | null {
-      const waiting = agesOf(topic);
+      const waiting = waitingIn(topic);
       const unknown = waiting.find((one) => takenEnd(one) === null);
       if (unknown !== undefined) {
         const known = ageOf(unknown, nowMs);
@@ -91,7 +91,7 @@ export function createWaitingTimes() {
     },
     /** Takes where the topic's partitions ended at a moment. */
     learn(topic: string, atMs: number, highs: ReadonlyMap<number, number>): void {
-      for (const waiting of agesOf(topic)) {
+      for (const waiting of waitingIn(topic)) {
         const high = highs.get(waiting.partition);
         if (high === undefined) continue;
         const ends = [...waiting.ends, { atMs, high: Math.min(high, waiting.high) }];

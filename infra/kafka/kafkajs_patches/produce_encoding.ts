@@ -1,7 +1,7 @@
 // Produce requests in one go. The client makes an encoder with memory of its own for each record, batch, partition and topic, and copies
 // from one into the next, which took three times as long.
 
-import { compressZstd, ZSTD } from '../zstd.ts';
+import { COMPRESSION, compressZstd } from '../zstd.ts';
 import { crc32c } from './crc32c.ts';
 
 type Bytes = Buffer | string | null;
@@ -28,8 +28,12 @@ export interface ProduceRequest {
   }[];
 }
 
-/** A batch's records as they stand in it, and the times of the first and the last. */
-interface Records {
+/** Records of a partition. */
+interface Batch {
+  partition: number;
+  firstSequence: number;
+  count: number;
+  /** As they stand in the request. */
   bytes: Buffer;
   firstMs: bigint;
   lastMs: bigint;
@@ -38,7 +42,7 @@ interface Records {
 const NO_COMPRESSION = 0;
 /** Whether requests with it are encoded here. */
 export const isEncodedHere = ({ compression = NO_COMPRESSION }: ProduceRequest): boolean =>
-  compression === NO_COMPRESSION || compression === ZSTD;
+  compression === NO_COMPRESSION || compression === COMPRESSION;
 
 const BATCH_HEAD_BYTES = 61;
 /** Of a batch, before what its length counts, and before what its checksum is of. */
@@ -50,40 +54,36 @@ const TRANSACTIONAL = 16;
 export function encodeProduce(request: ProduceRequest): Buffer {
   const { acks, timeout, transactionalId = null, compression = NO_COMPRESSION, topicData } = request;
   const nowMs = Date.now();
-  const records = topicData.map(({ partitions }) =>
-    partitions.map(({ messages }) => read(messages, compression, nowMs)),
-  );
+  const topics = topicData.map(({ topic, partitions }) => ({
+    topic,
+    batches: partitions.map(({ partition, messages, firstSequence = 0 }): Batch => {
+      return { partition, firstSequence, count: messages.length, ...read(messages, compression, nowMs) };
+    }),
+  }));
   let size = 2 + textBytes(transactionalId) + 2 + 4 + 4;
-  for (const [at, { topic }] of topicData.entries()) {
+  for (const { topic, batches } of topics) {
     size += 2 + textBytes(topic) + 4;
-    for (const { bytes } of records[at] ?? []) size += 4 + 4 + BATCH_HEAD_BYTES + bytes.length;
+    for (const { bytes } of batches) size += 4 + 4 + BATCH_HEAD_BYTES + bytes.length;
   }
   const buffer = Buffer.allocUnsafe(size);
   let at = putText(buffer, 0, transactionalId);
   at = buffer.writeInt16BE(acks, at);
   at = buffer.writeInt32BE(timeout, at);
-  at = buffer.writeInt32BE(topicData.length, at);
-  for (const [index, { topic, partitions }] of topicData.entries()) {
+  at = buffer.writeInt32BE(topics.length, at);
+  for (const { topic, batches } of topics) {
     at = putText(buffer, at, topic);
-    at = buffer.writeInt32BE(partitions.length, at);
-    for (const [place, { partition, messages, firstSequence = 0 }] of partitions.entries()) {
-      const own = records[index]?.[place] as Records;
-      at = buffer.writeInt32BE(partition, at);
-      at = buffer.writeInt32BE(BATCH_HEAD_BYTES + own.bytes.length, at);
-      at = putBatch(buffer, at, own, messages.length, firstSequence, request);
+    at = buffer.writeInt32BE(batches.length, at);
+    for (const batch of batches) {
+      at = buffer.writeInt32BE(batch.partition, at);
+      at = buffer.writeInt32BE(BATCH_HEAD_BYTES + batch.bytes.length, at);
+      at = putBatch(buffer, at, batch, request);
     }
   }
   return buffer;
 }
 
-function putBatch(
-  buffer: Buffer,
-  start: number,
-  { bytes, firstMs, lastMs }: Records,
-  count: number,
-  firstSequence: number,
-  request: ProduceRequest,
-): number {
+function putBatch(buffer: Buffer, start: number, batch: Batch, request: ProduceRequest): number {
+  const { firstSequence, count, bytes, firstMs, lastMs } = batch;
   const { transactionalId, producerId = -1, producerEpoch = 0, compression = NO_COMPRESSION } = request;
   const end = start + BATCH_HEAD_BYTES + bytes.length;
   let at = buffer.writeBigInt64BE(0n, start);
@@ -108,7 +108,11 @@ const SCRATCH_BYTES = 1024 * 1024;
 /** Nothing of it outlives a call. */
 const scratch = Buffer.allocUnsafeSlow(SCRATCH_BYTES);
 
-function read(messages: readonly RecordToEncode[], compression: number, nowMs: number): Records {
+function read(
+  messages: readonly RecordToEncode[],
+  compression: number,
+  nowMs: number,
+): Pick<Batch, 'bytes' | 'firstMs' | 'lastMs'> {
   // The client's order, which is that of texts.
   const times = messages
     .flatMap(({ timestamp }) => (timestamp === undefined || timestamp === null ? [] : [timestamp]))
@@ -124,7 +128,7 @@ function read(messages: readonly RecordToEncode[], compression: number, nowMs: n
     at = putRecord(buffer, writeVarint(buffer, at, sizes[index] ?? 0), message, index, delta(message));
   }
   const written = buffer.subarray(0, size);
-  const bytes = compression === ZSTD ? compressZstd(written) : Buffer.from(written);
+  const bytes = compression === COMPRESSION ? compressZstd(written) : Buffer.from(written);
   return { bytes, firstMs: BigInt(first), lastMs: BigInt(last) };
 }
 

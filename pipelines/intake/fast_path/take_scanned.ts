@@ -14,7 +14,14 @@ import { isNobodysId, isPlaceholderId } from '#pipelines/privacy/placeholder_ids
 import { redactText } from '#pipelines/privacy/redact_text.ts';
 import type { Event } from '#schemas/event.ts';
 import type { ApiKey, Site } from '#schemas/setting.ts';
-import { type EventWarning, type IntakeRequest, idCountries, type Visitor, visitorOf } from '../call.ts';
+import {
+  browserCountry,
+  type EventWarning,
+  type IntakeRequest,
+  idCountries,
+  type Visitor,
+  visitorOf,
+} from '../call.ts';
 import { readUuid } from '../event_id.ts';
 import {
   cleanEventName,
@@ -86,7 +93,7 @@ function take(scanned: ScannedEvent, call: IntakeRequest): Taken | null {
   if (visitor === null || !areClean(scanned, call.countries, budget)) return null;
   const properties = scanned.of(scanned.properties);
   if (mayBeBlocked(scanned, sentName, visitor, properties, call)) return null;
-  const country = context.caller === 'browser' ? context.country : null;
+  const country = browserCountry(context);
   const event: Event = {
     site_id: site.site_id,
     event_id: uuid,
@@ -225,14 +232,14 @@ function mayBeBlocked(
   if (blocks === null) return false;
   for (const { bit, quoted } of blocks.propertiesRead)
     if ((scanned.names & bit) !== 0 && text.includes(quoted)) return true;
-  call.isPeerBlocked ??= isAny(blocks.devices, deviceOf(call));
+  call.isPeerBlocked ??= isAny(blocks.devices, peerDevice(call));
   return call.isPeerBlocked || isAny(blocks.names, event) || isIdIn(blocks.distinctIds, scanned, visitor);
 }
 
-const deviceOf = ({ context, peer }: IntakeRequest): BlockedDevice => ({
+const peerDevice = ({ context, peer }: IntakeRequest): BlockedDevice => ({
   clientIp: peer.ip,
   userAgent: peer.userAgent,
-  country: context.caller === 'browser' ? context.country : null,
+  country: browserCountry(context),
 });
 
 function isIdIn(ids: ReadonlySet<string>, scanned: ScannedEvent, { distinctId }: Visitor): boolean {

@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { backUpWarehouse, shownPlaces, tablesThere } from '#infra/clickhouse/backup.ts';
-import type { KafkaSession } from '#infra/kafka/client.ts';
+import { type KafkaSession, membersIn } from '#infra/kafka/client.ts';
 import { committedOffset, topicOffsets } from '#infra/kafka/offsets.ts';
 import { readPartitions, readTopic } from '#infra/kafka/read_topic.ts';
 import { REFILL_GROUP, TOPICS } from '#infra/kafka/topics.ts';
@@ -69,9 +69,8 @@ export async function takeBackup(
 }
 
 /** A backup that lacks rows would look like any other, and those that are wanted may be deleted for it. */
-async function checkRows({ clickhouseUrl }: BackupParts, { admin, groupOf }: KafkaSession): Promise<void> {
-  const { groups } = await admin.describeGroups([groupOf(REFILL_GROUP)]);
-  if ((groups[0]?.members.length ?? 0) > 0) {
+async function checkRows({ clickhouseUrl }: BackupParts, session: KafkaSession): Promise<void> {
+  if ((await membersIn(session, REFILL_GROUP)) > 0) {
     throw new BackupError('refill_under_way', 'rows are being filled in: wait for its end, or leave out --clickhouse');
   }
   if ((await tablesThere(clickhouseUrl)).includes('event_rows')) return;

@@ -6,7 +6,7 @@ import { one, partsOf, type Server, withWarehouse } from '../warehouse_alone.ts'
 import { blockMaker } from './blocks.ts';
 
 const EVENTS_PER_SECOND = 20_000;
-/** Of two seconds, as the warehouse has them at such a rate (`stretchOf`). */
+/** Of two seconds, as the warehouse has them at such a rate (`intervalFactor`). */
 const BLOCK_ROWS = 40_000;
 const ALONE_BLOCKS = 12;
 const MILLION = 1_000_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stretchOf } from '#infra/kafka/block_sink.ts';
+import { intervalFactor } from '#infra/kafka/block_sink.ts';
 
 test.each([
   ['few rows', 200, 1_000, 1],
@@ -9,6 +9,6 @@ test.each([
   ['20,000 a second', 20_000, 1_000, 2],
   ['as many in blocks of two seconds', 40_000, 2_000, 2],
   ['many after a rest', 20_000, 3_600_000, 1],
-])('blocks of %s take their time', (_, rows, sinceMs, stretch) => {
-  expect(stretchOf(rows, sinceMs)).toBe(stretch);
+])('blocks of %s take their time', (_, rows, sinceMs, factor) => {
+  expect(intervalFactor(rows, sinceMs)).toBe(factor);
 });
