@@ -105,6 +105,11 @@ export const TOOLS = Type.Object({
     defaultText: "the system's",
     description: 'Where `java`, `mvn`, `redis-server` and `python3` are found.',
   }),
+  kafkaJavaOptions: optionalText('KAFKA_JVM_PERFORMANCE_OPTS', {
+    allowed: "options of Java, separated by spaces; Kafka's own variable",
+    defaultText: '`-XX:TieredStopAtLevel=1` where one broker runs',
+    description: 'For brokers of `npm start`. The default starts quickly; under load for minutes `-server` takes less.',
+  }),
   noColor: optionalText('NO_COLOR', {
     defaultText: 'none',
     description: "Keeps colours out of the demo's output.",

@@ -46,6 +46,7 @@ export async function runTransactionalStage(options: TransactionalStageOptions):
     log,
     watchdog: createWatchdog({ limitMs: watchdogMs ?? WATCHDOG_MS, onFatal }),
     leaders,
+    between: (at, task) => consumption.between(at, task),
   };
   /** Every partition group that was ever assigned, by its transactional id. */
   const groups = new Map<string, PartitionGroup>();
@@ -57,7 +58,7 @@ export async function runTransactionalStage(options: TransactionalStageOptions):
   };
   const guard = createPoisonPillGuard({
     commitMetadata: (batch, next, metadata) => groupOf(batch).commitMetadata(batch, next, metadata),
-    process: (batch) => groupOf(batch).passOn(batch, transform),
+    process: (batch) => groupOf(batch).passOn(batch, transform, options.emptyMs),
     processSearched: (batch) => groupOf(batch).passOn(batch, transform),
     deadLetter: deadLetter && ((batch) => groupOf(batch).passOn(batch, async () => deadLetter(batch))),
     onSearch: options.onSearch,
@@ -78,7 +79,7 @@ export async function runTransactionalStage(options: TransactionalStageOptions):
     ...consumption,
     async stop() {
       await consumption.stop();
-      await Promise.all([...groups.values()].map((group) => group.close()));
+      await Promise.all([...groups.values()].map((group) => group.end()));
       await Promise.all([leaders.close(), log.close(), ids.close()]);
     },
   };
@@ -101,6 +102,11 @@ export interface TransactionalStageOptions extends Omit<ConsumeOptions, 'handler
   /** The offset log: compacted, of one partition. */
   offsetsTopic: string;
   transform(batch: InBatch): Promise<TransformResult>;
+  /**
+   * For so long the offset of a batch of which nothing was written waits for a transaction to go with, in milliseconds: for a stage
+   * to which most batches mean nothing, and that may be given them again. Absent: each has a transaction of its own.
+   */
+  emptyMs?: number;
   /** Makes a dead letter of the one record of a batch because it kills the process. Absent: it is tried for ever. */
   deadLetter?(batch: InBatch): TransformResult | Promise<TransformResult>;
 }
@@ -111,6 +117,7 @@ interface Stage {
   readonly log: OffsetLog;
   readonly watchdog: Watchdog;
   readonly leaders: PartitionLeaders;
+  readonly between: Consumption['between'];
 }
 
 /** What one partition has to commit: records, and the offset to go on from. */
@@ -120,6 +127,9 @@ interface Part {
   next: number;
   /** If not empty, nothing is sent: only this is written at the offset. */
   metadata: string;
+  committed(): void;
+  /** In milliseconds, where its offset may wait for a transaction. */
+  waitsMs?: number | undefined;
 }
 
 const TRANSACTION_TIMEOUT_MS = 60_000;
@@ -137,6 +147,9 @@ class PartitionGroup {
   private generation = -1;
   /** The producer of each partition whose committed offset was read after the producer had taken the id. */
   private readonly acquired = new Map<number, Producer>();
+  /** Of each partition what was passed without being committed yet, and what sees that it is. */
+  private readonly waiting = new Map<number, Part>();
+  private readonly timers = new Map<number, NodeJS.Timeout>();
 
   constructor(stage: Stage, id: string) {
     this.stage = stage;
@@ -145,6 +158,7 @@ class PartitionGroup {
 
   /** Takes the transactional id, and reads what is committed of a partition after that. */
   async acquire(at: TopicPartition, generation: number): Promise<Committed | null> {
+    this.forget(at.partition);
     const producer = await this.turn.run(() => this.takeTransactionalId(generation));
     const found = await this.stage.offsets.of(at);
     this.acquired.set(at.partition, producer);
@@ -154,28 +168,71 @@ class PartitionGroup {
   }
 
   commitMetadata(batch: Part['batch'], next: number, metadata: string): Promise<void> {
-    return this.gather.run(async () => ({ batch, outputs: [], next, metadata }));
+    return this.gather.run(async () => ({ batch, outputs: [], next, metadata, committed: () => undefined }));
   }
 
-  /** Transforms a batch, and resolves when the transaction with its outputs and its offset is committed. */
-  async passOn(batch: InBatch, transform: TransactionalStageOptions['transform']): Promise<Deferral | undefined> {
-    const made = Promise.withResolvers<TransformResult>();
+  /**
+   * Transforms a batch, and resolves when the transaction with its outputs and its offset is committed; where it has none and may
+   * wait, at once.
+   */
+  async passOn(
+    batch: InBatch,
+    transform: TransactionalStageOptions['transform'],
+    emptyMs?: number,
+  ): Promise<Deferral | undefined> {
+    let leave: Deferral | undefined;
     await this.gather.run(async () => {
       if (!this.isOurs(batch)) throw new PartitionLostError('partition lost before its batch');
       const result = await transform(batch);
-      made.resolve(result);
-      return { batch, outputs: result.outputs, next: result.leave?.offset ?? endOf(batch), metadata: '' };
+      leave = result.leave;
+      const { outputs, committed } = result;
+      const waitsMs = outputs.length === 0 && leave === undefined ? emptyMs : undefined;
+      return { batch, outputs, next: leave?.offset ?? endOf(batch), metadata: '', committed, waitsMs };
     });
-    const result = await made.promise;
-    result.committed();
-    return result.leave;
+    return leave;
   }
 
-  async close(): Promise<void> {
+  async end(): Promise<void> {
+    for (const partition of [...this.timers.keys()]) this.forget(partition);
+    await this.close();
+  }
+
+  private async close(): Promise<void> {
     const { producer } = this;
     this.producer = null;
     this.acquired.clear();
+    this.waiting.clear();
     await producer?.disconnect();
+  }
+
+  /** What waits of a partition that is read from its committed offset again comes again. */
+  private forget(partition: number): void {
+    clearTimeout(this.timers.get(partition));
+    this.timers.delete(partition);
+    this.waiting.delete(partition);
+  }
+
+  /** Has the part wait, behind what waits of its partition already. */
+  private wait(part: Part, waitsMs: number): void {
+    const { partition } = part.batch;
+    this.waiting.set(partition, followed(this.waiting.get(partition), part));
+    if (!this.timers.has(partition)) this.commitLater(part.batch, waitsMs);
+  }
+
+  private commitLater({ topic, partition }: TopicPartition, ms: number): void {
+    const at = { topic, partition };
+    const timer = setTimeout(() => void this.stage.between(at, () => this.commitWaiting(at)), ms);
+    this.timers.set(partition, timer);
+  }
+
+  /** Between two batches, so that the partition is read again from its committed offset where this fails. */
+  private async commitWaiting({ partition }: TopicPartition): Promise<void> {
+    this.timers.delete(partition);
+    const part = this.waiting.get(partition);
+    this.waiting.delete(partition);
+    // What waited for a producer that was closed is gone with it.
+    if (part === undefined) throw new PartitionLostError('partition lost before its offset was committed');
+    await this.gather.run(async () => ({ ...part, waitsMs: undefined }));
   }
 
   /** Whether the process may still commit the batch under the transactional id that it holds. */
@@ -183,22 +240,39 @@ class PartitionGroup {
     return this.producer !== null && batch.owned() && this.acquired.get(batch.partition) === this.producer;
   }
 
-  /** Commits the parts whose partitions are still ours. Answers for each part null, or the error that it failed with. */
+  /**
+   * Commits the parts whose partitions are still ours, and what waits with them; where all may wait, they do. Answers for each part
+   * null, or the error that it failed with.
+   */
   private async commitParts(parts: readonly Part[]): Promise<(Error | null)[]> {
     const { producer } = this;
     const { watchdog } = this.stage;
     const ours = parts.filter(({ batch }) => this.isOurs(batch));
-    if (producer !== null && ours.length > 0) {
+    if (producer !== null && ours.some(({ waitsMs }) => waitsMs === undefined)) {
+      const all = this.takeWith(ours);
       try {
-        await watchdog.watch('a transaction', () => transact(this.stage, producer, ours));
+        await watchdog.watch('a transaction', () => transact(this.stage, producer, [...all.values()]));
       } catch (error) {
         await watchdog.watch('closing a producer', () => this.close());
+        // Those that waited have no batch that could fail with it.
+        for (const { batch } of all.values()) if (!this.timers.has(batch.partition)) this.commitLater(batch, 0);
         throw error;
       }
+      for (const { committed } of all.values()) committed();
+    } else {
+      for (const part of ours) this.wait(part, part.waitsMs ?? 0);
     }
     return parts.map((part) =>
       ours.includes(part) ? null : new PartitionLostError('partition lost before its transaction'),
     );
+  }
+
+  /** Parts to be committed, and with them what waits; of each partition one. */
+  private takeWith(parts: readonly Part[]): Map<number, Part> {
+    const all = new Map([...this.waiting].filter(([, { batch }]) => this.isOurs(batch)));
+    for (const partition of all.keys()) this.forget(partition);
+    for (const part of parts) all.set(part.batch.partition, followed(all.get(part.batch.partition), part));
+    return all;
   }
 
   /** Takes the group's transactional id and fences its former owner: once in each generation, and after an error. */
@@ -224,6 +298,18 @@ class PartitionGroup {
     this.generation = generation;
     return producer;
   }
+}
+
+/** A part behind one of its partition that waits. */
+function followed(before: Part | undefined, part: Part): Part {
+  if (before === undefined) return part;
+  return {
+    ...part,
+    committed() {
+      before.committed();
+      part.committed();
+    },
+  };
 }
 
 async function transact(stage: Stage, producer: Producer, parts: readonly Part[]): Promise<void> {

@@ -26,7 +26,7 @@ const STARTED = 'Kafka Server started';
 const JAVA_OPTIONS = ['-Xms128m', '-Xmx512m', '-XX:+UseSerialGC'];
 /**
  * Of a broker alone, for a quick start on a small machine: it takes two thirds of the CPU time in its first half minute (8.4 s
- * instead of 13.7 s under light load). A broker that runs for days should not be set up this way, nor should several: three took a
+ * instead of 13.7 s under light load). One that runs for minutes under load should not be set up this way, nor should several: three took a
  * whole core under the fault suite's load, and take a fifth less with both compilers, the second's own work included.
  */
 const ALONE_JAVA_OPTIONS = ['-XX:TieredStopAtLevel=1'];
@@ -42,13 +42,14 @@ export async function planKafka(node: KafkaNode, logPath: string, program: JavaP
   const isWritten = archive.stopTimeoutMs !== undefined;
   const isAlone = node.controllerPorts.length === 1;
   const { options, ...limits } = isWritten && !isAlone ? { options: [] } : archive;
-  const ofOne = isAlone ? ALONE_JAVA_OPTIONS : [];
+  const given = toolsConfig(environment()).kafkaJavaOptions?.split(' ');
+  const performance = given ?? (isAlone ? ALONE_JAVA_OPTIONS : []);
   return {
     name: node.name,
     address: `127.0.0.1:${node.port}`,
     logPath,
     command: program.java.path,
-    args: [...JAVA_OPTIONS, ...ofOne, ...options, ...javaArgs(program.folder), 'kafka.Kafka', settings],
+    args: [...JAVA_OPTIONS, ...performance, ...options, ...javaArgs(program.folder), 'kafka.Kafka', settings],
     cwd: node.folder,
     isReady: async () => readFileSync(logPath, 'utf8').includes(STARTED),
     ...limits,

@@ -70,7 +70,7 @@ export async function joinStage(
   given: Partial<
     Pick<
       TransactionalStageOptions,
-      'kafka' | 'admin' | 'logger' | 'onFatal' | 'onSkipped' | 'lingerMs' | 'partitionGroupSize' | 'drainMs'
+      'kafka' | 'admin' | 'logger' | 'onFatal' | 'onSkipped' | 'lingerMs' | 'partitionGroupSize' | 'drainMs' | 'emptyMs'
     >
   > = {},
 ): Promise<Consumption> {
