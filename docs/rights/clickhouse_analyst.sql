@@ -23,7 +23,7 @@ GRANT dictGet ON svc.merged_persons_recent TO `reader_shop`;
 CREATE DATABASE IF NOT EXISTS `analyst_shop`;
 CREATE OR REPLACE VIEW `analyst_shop`.events DEFINER = `reader_shop` SQL SECURITY DEFINER AS SELECT * FROM svc.events;
 CREATE OR REPLACE VIEW `analyst_shop`.sessions DEFINER = `reader_shop` SQL SECURITY DEFINER AS SELECT * FROM svc.sessions;
-CREATE OR REPLACE VIEW `analyst_shop`.event_rows DEFINER = `reader_shop` SQL SECURITY DEFINER AS SELECT * FROM svc.event_rows;
+CREATE OR REPLACE VIEW `analyst_shop`.event_rows DEFINER = `reader_shop` SQL SECURITY DEFINER AS SELECT * EXCEPT (uuid_high, uuid_mixed) REPLACE (sent_id AS event_id) FROM svc.event_rows;
 CREATE OR REPLACE VIEW `analyst_shop`.event_hours DEFINER = `reader_shop` SQL SECURITY DEFINER AS SELECT * FROM svc.event_hours;
 CREATE OR REPLACE VIEW `analyst_shop`.delivery_outcomes DEFINER = `reader_shop` SQL SECURITY DEFINER AS SELECT * FROM svc.delivery_outcomes;
 CREATE OR REPLACE VIEW `analyst_shop`.inventory DEFINER = `reader_shop` SQL SECURITY DEFINER AS SELECT * FROM svc.inventory;

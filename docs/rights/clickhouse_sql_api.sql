@@ -23,7 +23,7 @@ GRANT dictGet ON svc.merged_persons_recent TO sql_reader;
 CREATE DATABASE IF NOT EXISTS `sql_views`;
 CREATE OR REPLACE VIEW `sql_views`.events DEFINER = `sql_reader` SQL SECURITY DEFINER AS SELECT * FROM svc.events;
 CREATE OR REPLACE VIEW `sql_views`.sessions DEFINER = `sql_reader` SQL SECURITY DEFINER AS SELECT * FROM svc.sessions;
-CREATE OR REPLACE VIEW `sql_views`.event_rows DEFINER = `sql_reader` SQL SECURITY DEFINER AS SELECT * FROM svc.event_rows;
+CREATE OR REPLACE VIEW `sql_views`.event_rows DEFINER = `sql_reader` SQL SECURITY DEFINER AS SELECT * EXCEPT (uuid_high, uuid_mixed) REPLACE (sent_id AS event_id) FROM svc.event_rows;
 CREATE OR REPLACE VIEW `sql_views`.event_hours DEFINER = `sql_reader` SQL SECURITY DEFINER AS SELECT * FROM svc.event_hours;
 CREATE OR REPLACE VIEW `sql_views`.delivery_outcomes DEFINER = `sql_reader` SQL SECURITY DEFINER AS SELECT * FROM svc.delivery_outcomes;
 CREATE OR REPLACE VIEW `sql_views`.inventory DEFINER = `sql_reader` SQL SECURITY DEFINER AS SELECT * FROM svc.inventory;

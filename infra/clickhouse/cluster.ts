@@ -99,17 +99,21 @@ function kept(rest: string, shard: string, name: string, { isReplicated }: Clust
     .replace(TOKENS_SET, TOKENS);
 }
 
-/** Columns, their types, how they are computed, and comments are for both tables; an index only for the one that holds the rows. */
+/**
+ * Columns, their names and types, how they are computed, and comments are for both tables; an index, and what else there is of how rows
+ * lie, only for the one that holds them. A change is on a line of its own.
+ */
 function altered(name: string, rest: string, { name: cluster, isReplicated }: Cluster): string[] {
-  const alter = (table: string): string =>
+  const alter = (table: string, changes: string): string =>
     isReplicated
-      ? `ALTER TABLE ${table} ON CLUSTER '${cluster}'${rest.replace(TOKENS_SET, TOKENS)}`
-      : `ALTER TABLE ${table}${rest}`;
-  return /(COMMENT|ADD) COLUMN| (ALIAS|DEFAULT) |MODIFY COLUMN \w+ (?!(CODEC|TTL|REMOVE|MODIFY|RESET)\b)[A-Z]/.test(
+      ? `ALTER TABLE ${table} ON CLUSTER '${cluster}'${changes.replace(TOKENS_SET, TOKENS)}`
+      : `ALTER TABLE ${table}${changes}`;
+  const local = alter(`${name}_local`, rest);
+  return /(COMMENT|ADD|RENAME) COLUMN| (ALIAS|DEFAULT) |MODIFY COLUMN \w+ (?!(CODEC|TTL|REMOVE|MODIFY|RESET)\b)[A-Z]/.test(
     rest,
   )
-    ? [alter(`${name}_local`), alter(name)]
-    : [alter(`${name}_local`)];
+    ? [local, alter(name, rest.replace(/,\n\s+MODIFY ORDER BY .*/, ''))]
+    : [local];
 }
 
 /**

@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
+import { ClickHouseError } from '@clickhouse/client';
 import { run, select, type Warehouse, WarehouseError } from './client.ts';
 import { type Cluster, DDL_SETTINGS, everywhere, ofAllServers, onCluster, WHO_ANSWERS } from './cluster.ts';
 import { awaitMigrationsKnown, definitionsOf, hasServerWithout, runInRounds } from './new_servers.ts';
@@ -123,7 +124,6 @@ function mismatchesOf(migrations: readonly Migration[], done: ReadonlyMap<string
   });
 }
 
-/** A statement that an interrupted run has executed already answers "exists", which is ignored. */
 async function apply(server: Asked, migration: Migration, statements: readonly string[]): Promise<void> {
   for (const query of statements) await runOn(server, query);
   await server.insert({
@@ -133,8 +133,14 @@ async function apply(server: Asked, migration: Migration, statements: readonly s
   });
 }
 
+/** Applied already where a column has its new name: a statement changes all that it says of a table, or nothing. */
 async function runOn(server: Asked, query: string): Promise<void> {
-  await server.command({ query, clickhouse_settings: DDL_SETTINGS });
+  try {
+    await server.command({ query, clickhouse_settings: DDL_SETTINGS });
+  } catch (error) {
+    const isRenamed = error instanceof ClickHouseError && error.type === 'DUPLICATE_COLUMN';
+    if (!isRenamed || !query.includes('RENAME COLUMN')) throw error;
+  }
 }
 
 /**

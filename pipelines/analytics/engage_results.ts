@@ -285,11 +285,11 @@ function engageStatement(kind: EngageKind, siteId: string, query: EngageQuery): 
   const [begun, end] = converted;
   const isWanted = `${textOf({ property: [definition] }, binder)} = ${binder.bind(id, 'String')}`;
   const ofShowing = textOf({ property: [showing] }, binder);
-  const isOurs = `${ofShowing} != '' AND startsWith(event_id, concat(${ofShowing}, ${binder.bind(`:${itemName(kind, id)}:`, 'String')}))`;
+  const isOurs = `${ofShowing} != '' AND startsWith(sent_id, concat(${ofShowing}, ${binder.bind(`:${itemName(kind, id)}:`, 'String')}))`;
   const wanted = allOf([...inScope(siteId, scopeOf(query), binder), isWanted, isOurs]);
   const rows =
     binder.withNames(`SELECT argMin(tuple(${ofShowing}, person_id, ${status}, properties, ${unitsOf('value')}, timestamp, currency), ${FIRST_ROW}) AS first
-    FROM event_rows${JOINS} WHERE ${wanted} GROUP BY event_id`);
+    FROM event_rows${JOINS} WHERE ${wanted} GROUP BY sent_id`);
   const once = `SELECT first.1 AS showing, first.2 AS person, first.3 AS status, first.4 AS properties, first.5 AS amount, first.6 AS at, first.7 AS currency FROM (${rows})`;
   const showings = `SELECT max(person) AS who, groupUniqArray(status) AS reached, argMax(properties, tuple(status = '${final}', status = '${partial}', at)) AS told,
     maxIf(amount, status = '${final}') AS worth, maxIf(currency, status = '${final}') AS money

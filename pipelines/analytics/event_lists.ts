@@ -71,7 +71,7 @@ function listingAnswer(rows: readonly ListedRow[]): Listing {
   };
 }
 
-const LISTED = `event_id, event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTimestamp64Milli(received_at) AS received,
+const LISTED = `sent_id AS event_id, event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTimestamp64Milli(received_at) AS received,
   distinct_id, person_id AS person, action_source, mode, country, value, currency, order_id, properties`;
 
 /** The statement of the events that arrived last, newest first, but for those of the past. Rows: ListedRow. */
@@ -88,7 +88,7 @@ export function liveStatement(siteId: string, query: RecentEventsQuery, nowMs: n
   ]);
   return binder.statement(
     binder.withNames(`SELECT ${LISTED} FROM event_rows${JOINS} WHERE ${wanted}
-ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY ${EVENT} LIMIT ${limit}`),
+ORDER BY received_at DESC, raw_index DESC, sent_id LIMIT 1 BY ${EVENT} LIMIT ${limit}`),
   );
 }
 
@@ -112,7 +112,7 @@ export function timelineStatement(siteId: string, query: TimelineQuery): Stateme
   ]);
   return binder.statement(
     binder.withNames(`SELECT ${LISTED} FROM event_rows${JOINS} WHERE ${wanted}
-ORDER BY timestamp DESC, received_at DESC, raw_index DESC, event_id LIMIT 1 BY ${EVENT} LIMIT ${query.limit ?? TIMELINE_LIMIT}
+ORDER BY timestamp DESC, received_at DESC, raw_index DESC, sent_id LIMIT 1 BY ${EVENT} LIMIT ${query.limit ?? TIMELINE_LIMIT}
 ${ROWS_BY_PLACE}`),
   );
 }

@@ -30,12 +30,12 @@ export function previewStatement(siteId: string, sinceMs: number, limit: number)
   const binder = createBinder();
   const wanted = `site_id = ${binder.bind(siteId, 'String')} AND received_at > ${binder.time(sinceMs)}
   AND length(properties) <= ${PROPERTIES_BYTES_MAX}`;
-  return binder.statement(`SELECT event_id, event, toUnixTimestamp64Milli(received_at) AS received,
+  return binder.statement(`SELECT sent_id AS event_id, event, toUnixTimestamp64Milli(received_at) AS received,
   toUnixTimestamp64Milli(timestamp) AS happened, mode, historical, action_source, city, state, zip, country, client_ip, client_user_agent,
   email_sha256 != '' AS email, phone_hmac != '' AS phone, first_name_sha256 != '' AS first_name,
   last_name_sha256 != '' AS last_name, external_id_sha256 != '' AS external_id, value, currency, order_id, properties
 FROM event_rows WHERE ${wanted}
-ORDER BY received_at DESC, raw_index DESC, event_id LIMIT 1 BY ${EVENT} LIMIT ${limit}`);
+ORDER BY received_at DESC, raw_index DESC, sent_id LIMIT 1 BY ${EVENT} LIMIT ${limit}`);
 }
 
 /** What is shown of one event. */

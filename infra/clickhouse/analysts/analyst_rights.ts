@@ -120,10 +120,15 @@ export function analystGrants(siteId: string): string[] {
 export const analystViews = (siteId: string, database: string): string[] =>
   viewsAs(readerName(siteId), analystName(siteId), database);
 
+/** What a view shows of a table whose columns are not as they are to be read. */
+const SHOWN: Readonly<Record<string, string>> = {
+  event_rows: '* EXCEPT (uuid_high, uuid_mixed) REPLACE (sent_id AS event_id)',
+};
+
 /** Statements that make views of every table that analysts read, which read with the rights of `reader`. */
 export function viewsAs(reader: string, views: string, database: string): string[] {
   const view = (name: string, of: string): string =>
-    `CREATE OR REPLACE VIEW \`${views}\`.${name} DEFINER = \`${reader}\` SQL SECURITY DEFINER AS SELECT * FROM ${database}.${of}`;
+    `CREATE OR REPLACE VIEW \`${views}\`.${name} DEFINER = \`${reader}\` SQL SECURITY DEFINER AS SELECT ${SHOWN[name] ?? '*'} FROM ${database}.${of}`;
   return [
     `CREATE DATABASE IF NOT EXISTS \`${views}\``,
     ...ANALYST_TABLES.map((table) => view(table, table)),

@@ -20,7 +20,7 @@ type SubjectKind = keyof typeof COLUMN_OF;
  * different days are stored.
  */
 export const EVENT_OF_ROW = {
-  event_rows: 'cityHash64(event_hash, raw_partition, raw_offset, raw_index)',
+  event_rows: 'cityHash64(cityHash64(sent_id), raw_partition, raw_offset, raw_index)',
   delivery_outcomes: 'cityHash64(cityHash64(event_id), coordinate_partition, coordinate_offset, coordinate_index)',
   duplicates: 'cityHash64(cityHash64(event_id), first_partition, first_offset, first_index)',
 } as const;
@@ -224,7 +224,7 @@ const DELETED = {
        OR actor IN (SELECT cityHash64(value) FROM ${database}.erasing WHERE kind = 'person')`,
   cohort_members: (database) => `(site_id, kind, value) IN (SELECT site_id, kind, value FROM ${database}.erasing)`,
   event_rows: (database) =>
-    `(site_id, arrived_person_id) IN (${persons(database)}) OR (site_id, ${EVENT_OF_ROW.event_rows}) IN (${noted(`${database}.erasing`, 'event')})`,
+    `(site_id, arrived_person_id) IN (${persons(database)}) OR ((site_id, event_hash) IN (${noted(`${database}.erasing`, 'id')}) AND (site_id, ${EVENT_OF_ROW.event_rows}) IN (${noted(`${database}.erasing`, 'event')}))`,
 } as const satisfies Record<string, (database: string) => string>;
 
 type ErasedTable = keyof typeof DELETED;

@@ -97,7 +97,7 @@ const IDENTITIES: Readonly<Record<string, Identity>> = {
     columns: [
       ['event', 'String', 'event'],
       ['distinct_id', 'String', 'distinct_id'],
-      ['event_id', 'String', 'event_id'],
+      ['sent_id', 'String', 'event_id'],
     ],
     time: 'timestamp',
     origin: ['raw_partition', 'raw_offset', 'raw_index'],

@@ -11,6 +11,7 @@ import {
 } from '#schemas/event.ts';
 import { decodeEvent, type EncodedEvent } from '#schemas/event_batch.ts';
 import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
+import { copyId } from './id_columns.ts';
 import { ColumnStream, LOW_CARDINALITY, lengthBytes, lowCardinalityPieces, Streams } from './native_format.ts';
 import { createPropertyTexts, type PropertyNames, propertyTextsPieces } from './property_texts.ts';
 import { VISIT_KEY, VisitTexts } from './visit_columns.ts';
@@ -76,7 +77,7 @@ const texts = createPropertyTexts(facts);
 /** The fields of an event in the order of its Avro schema. */
 const EVENT_COPIES: readonly Copy[] = [
   text('site_id'),
-  text('event_id'),
+  eventId(),
   text('distinct_id', facts.visitor),
   time('received_at'),
   text('event'),
@@ -169,6 +170,15 @@ function text(name: string, noted?: Span): Copy {
     const length = to.text(from);
     putSpan(noted, from.buffer, from.at - length, from.at);
   };
+}
+
+function eventId(): Copy {
+  const to = {
+    text: column('event_id', 'String'),
+    high: column('uuid_high', 'UInt64'),
+    mixed: column('uuid_mixed', 'UInt64'),
+  };
+  return (from) => copyId(from, to);
 }
 
 /** Whole where a place is looked for; what the row has of it is what its site wants. */

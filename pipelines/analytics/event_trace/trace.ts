@@ -275,7 +275,7 @@ const STORED = `event, toUnixTimestamp64Milli(timestamp) AS happened, toUnixTime
 /** The statement of what is stored of an event, the row that counts first. Rows: StoredEventRow. */
 export function storedEventStatement(siteId: string, eventId: string): Statement {
   const binder = createBinder();
-  return binder.statement(`SELECT ${STORED} FROM event_rows WHERE ${isEvent(siteId, eventId, binder)}
+  return binder.statement(`SELECT ${STORED} FROM event_rows WHERE ${isEvent('sent_id', siteId, eventId, binder)}
 ORDER BY ${FIRST_ROW} LIMIT 1 BY raw_partition, raw_offset, raw_index LIMIT ${STORED_MAX}`);
 }
 
@@ -284,7 +284,7 @@ export function attemptsStatement(siteId: string, eventId: string): Statement {
   const binder = createBinder();
   return binder.statement(`SELECT destination, attempt, toUnixTimestamp64Milli(attempted_at) AS attempted,
   toUnixTimestamp64Milli(received_at) AS received, outcome, reason, took_ms, answer_status, answer
-FROM delivery_outcomes WHERE ${isEvent(siteId, eventId, binder)}
+FROM delivery_outcomes WHERE ${isEvent('event_id', siteId, eventId, binder)}
 ORDER BY destination, attempted_at DESC, attempt DESC LIMIT ${ATTEMPTS_MAX} BY destination`);
 }
 
@@ -293,14 +293,14 @@ export function duplicatesStatement(siteId: string, eventId: string): Statement 
   const binder = createBinder();
   return binder.statement(`SELECT toUnixTimestamp64Milli(received_at) AS received, event, key_id, times,
   raw_partition, raw_offset, raw_index
-FROM duplicates WHERE ${isEvent(siteId, eventId, binder)}
+FROM duplicates WHERE ${isEvent('event_id', siteId, eventId, binder)}
 ORDER BY received_at, raw_partition, raw_offset, raw_index
 LIMIT 1 BY raw_partition, raw_offset, raw_index LIMIT ${DUPLICATES_MAX}`);
 }
 
-/** The index by_event_id finds it, and in the table of duplicates the sort key. */
-function isEvent(siteId: string, eventId: string, { bind }: Binder): string {
-  return `site_id = ${bind(siteId, 'String')} AND event_id = ${bind(eventId, 'String')}`;
+/** An index of ids finds it, and in the table of duplicates the sort key. */
+function isEvent(id: 'sent_id' | 'event_id', siteId: string, eventId: string, { bind }: Binder): string {
+  return `site_id = ${bind(siteId, 'String')} AND ${id} = ${bind(eventId, 'String')}`;
 }
 
 /** The statement of who some persons are part of now. Rows: LinkRow. */
@@ -319,9 +319,9 @@ GROUP BY person_id`);
 export function identifiedStatement(siteId: string, distinctId: string): Statement {
   const { bind, statement } = createBinder();
   return statement(`SELECT named.1 AS identifier, named.2 AS digest,
-  toUnixTimestamp64Milli(min(received_at)) AS since, argMin(event_id, received_at) AS by_event
+  toUnixTimestamp64Milli(min(received_at)) AS since, argMin(sent_id, received_at) AS by_event
 FROM (
-  SELECT received_at, event_id,
+  SELECT received_at, sent_id,
     arrayJoin([('email', email_sha256), ('phone', phone_hmac), ('external_id', external_id_sha256)]) AS named
   FROM event_rows
   WHERE site_id = ${bind(siteId, 'String')} AND distinct_id = ${bind(distinctId, 'String')}

@@ -47,7 +47,7 @@ function actorsStatement(siteId: string, { part, limit, after }: ActorsPlan): St
       : `WHERE (actor, part) > (${binder.bind(after.actor, 'UInt64')}, ${binder.bind(after.part, 'UInt64')})`;
   const page = `SELECT * FROM (SELECT actor, part, at, mark, count() OVER () AS total FROM (${listedSql(siteId, part, binder)}))
 ${behind} ORDER BY actor, part LIMIT ${limit + 1}`;
-  const entry = 'tuple(person_id, event_id, toString(event), distinct_id, happened)';
+  const entry = 'tuple(person_id, sent_id, toString(event), distinct_id, happened)';
   return binder.statement(`SELECT toString(listed.actor) AS actor, toString(listed.part) AS part, any(listed.total) AS total,
   argMin(${entry}, ${FIRST_ROW}) AS entry
 FROM (${eventsSql(siteId, spanOf(part, binder), binder)}) AS stored INNER JOIN (${page}) AS listed
@@ -58,7 +58,7 @@ ${SPILLED}`);
 
 function eventsSql(siteId: string, { from, to }: TimeSpan, binder: Binder): string {
   return `SELECT actor AS of, toUnixTimestamp64Milli(timestamp) AS happened, ${MARK} AS mark,
-  person_id, event_id, event, distinct_id, timestamp, received_at, raw_index
+  person_id, sent_id, event, distinct_id, timestamp, received_at, raw_index
 FROM event_rows WHERE site_id = ${binder.bind(siteId, 'String')} AND timestamp >= ${from} AND timestamp < ${to}`;
 }
 

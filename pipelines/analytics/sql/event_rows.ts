@@ -72,7 +72,7 @@ const ROW = 'shardNum(), _part, _part_offset';
  * What tells events of a site apart, as event_rows itself does: an id that comes again on another day, which deduplication lets
  * through after its time, or under another name is another event. Rows of one event have what the sort key finds them by in common.
  */
-export const EVENT = 'event_id, event, toDate(timestamp)';
+export const EVENT = 'sent_id, event, toDate(timestamp)';
 
 /** The same without reading ids. */
 export const EVENT_BY_HASH = 'event_hash, event, toDate(timestamp)';

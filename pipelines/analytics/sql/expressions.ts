@@ -31,6 +31,7 @@ function eventText(binder: Binder): string {
 /** Columns that need an expression to become text. */
 const TEXTS: Partial<Record<Column, (binder: Binder) => string>> = {
   event: eventText,
+  event_id: () => 'sent_id',
   identify: () => "if(identify, 'true', 'false')",
   limited_data_use: () => "if(limited_data_use, 'true', 'false')",
   historical: () => "if(historical, 'true', 'false')",

@@ -19,7 +19,7 @@ const FUNNEL: FunnelQuery = {
 };
 
 /** What the funnel reads, and nothing done with it but one digest of each row. */
-const SCAN = `SELECT sum(cityHash64(arrived_person_id, event_id, event, timestamp, received_at, raw_index)) AS digest
+const SCAN = `SELECT sum(cityHash64(arrived_person_id, sent_id, event, timestamp, received_at, raw_index)) AS digest
 FROM event_rows WHERE site_id = '${SITE}' AND timestamp >= fromUnixTimestamp64Milli(${FROM}, 'UTC') AND timestamp < fromUnixTimestamp64Milli(${TO}, 'UTC')`;
 
 /**

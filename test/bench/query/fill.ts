@@ -25,9 +25,9 @@ export async function fill(warehouse: Warehouse): Promise<void> {
 }
 
 function eventsSql(from: number): string {
-  return `INSERT INTO event_rows (site_id, event_id, distinct_id, arrived_person_id, event, timestamp, received_at, mode, action_source,
+  return `INSERT INTO event_rows (site_id, uuid_high, uuid_mixed, distinct_id, arrived_person_id, event, timestamp, received_at, mode, action_source,
     caller, properties, raw_partition, raw_offset, raw_index)
-  SELECT concat('site', toString(number % ${SITES})), toString(generateUUIDv4(number)), concat('d', toString(person)), ${personSql('person')},
+  SELECT concat('site', toString(number % ${SITES})), rand64(1), rand64(2), concat('d', toString(person)), ${personSql('person')},
     ['page_view', 'page_view', 'page_view', 'page_view', 'view_item', 'view_item', 'view_item', 'add_to_cart', 'add_to_cart',
      'begin_checkout', 'purchase', 'scroll', 'scroll', 'scroll'][1 + sipHash64(number, 2) % 14],
     fromUnixTimestamp64Milli(at, 'UTC'), fromUnixTimestamp64Milli(at + 500, 'UTC'), 'online', 'website', 'browser',

@@ -88,9 +88,9 @@ const ARRIVAL = `['c\nPaid Search\ngoogle\ncpc', 'c\nEmail\nnewsletter\nemail', 
  */
 function eventsSql(site: string, events: number, from: number, count: number): string {
   const sessions = Math.ceil(events / SESSION_EVENTS);
-  return `INSERT INTO event_rows (site_id, event_id, distinct_id, arrived_person_id, event, timestamp, received_at, mode, action_source,
+  return `INSERT INTO event_rows (site_id, uuid_high, uuid_mixed, distinct_id, arrived_person_id, event, timestamp, received_at, mode, action_source,
     caller, email_sha256, city, country, client_ip, client_user_agent, value, currency, order_id, properties, raw_partition, raw_offset, raw_index, visit_key, arrival)
-  SELECT '${site}', toString(generateUUIDv4(number)), concat('d', hex(cityHash64(visitor, device))), ${personSql('visitor')}, name,
+  SELECT '${site}', rand64(1), rand64(2), concat('d', hex(cityHash64(visitor, device))), ${personSql('visitor')}, name,
     fromUnixTimestamp64Milli(at, 'UTC'), fromUnixTimestamp64Milli(at + 300 + luck, 'UTC'), 'online', 'website', 'browser',
     if(visitor % 8 = 0, ${emailSql('visitor')}, ''), concat('City ', toString(visitor % 400)),
     ['DE', 'FR', 'US', 'GB', 'ES', 'IT', 'NL', 'PL'][1 + visitor % 8], concat('10.', toString(visitor % 256), '.', toString(device), '.', toString(visitor % 251)),

@@ -40,7 +40,7 @@ const property = (name: string) => ({ property: [name] });
 const textOf = (name: string): string => `property_texts['${name}']`;
 
 /** Where persons and events are told apart by the digests that rows have, what an analyst's SQL would read. */
-const IDS: Readonly<Record<string, string>> = { person_hash: 'arrived_person_id', event_hash: 'event_id' };
+const IDS: Readonly<Record<string, string>> = { person_hash: 'arrived_person_id', event_hash: 'sent_id' };
 
 /**
  * The plain scan of what a question needs: one digest of the columns of its rows.

@@ -85,7 +85,7 @@ async function buy(page: Page): Promise<void> {
 function rowsOf(visitor: string): Promise<Row[]> {
   return select<Row>(
     clickhouse,
-    `SELECT event, event_id, value, arrived_person_id AS person, properties FROM event_rows
+    `SELECT event, sent_id AS event_id, value, arrived_person_id AS person, properties FROM event_rows
      WHERE site_id = 'shop' AND distinct_id = {visitor:String} ORDER BY timestamp`,
     { visitor },
   );

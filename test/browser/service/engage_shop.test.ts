@@ -32,7 +32,7 @@ async function rowsOf(where: string, values: Record<string, string>, count: numb
   const rows = (): Promise<Row[]> =>
     select<Row>(
       clickhouse,
-      `SELECT event, event_id, properties FROM event_rows
+      `SELECT event, sent_id AS event_id, properties FROM event_rows
        WHERE site_id = 'shop' AND ${where}
          AND match(event, '^(survey_|form_|generate_lead|view_promotion|select_promotion|promotion_)')
        ORDER BY event, event_id`,

@@ -8,7 +8,7 @@ import { canonical } from './people.ts';
 export async function rowsById({ ready }: Pick<World, 'ready'>, site: string): Promise<Map<string, number>> {
   const rows = await select<{ event_id: string; times: number }>(
     ready.clickhouse,
-    'SELECT event_id, toUInt32(count()) AS times FROM event_rows WHERE site_id = {site:String} GROUP BY event_id',
+    'SELECT sent_id AS event_id, toUInt32(count()) AS times FROM event_rows WHERE site_id = {site:String} GROUP BY sent_id',
     { site },
   );
   return new Map(rows.map(({ event_id, times }) => [event_id, times]));

@@ -15,6 +15,10 @@ const MISSING_MAX = 1_000_000;
 const ID_START = '00000000-0000-4000-8000-';
 const DIGITS = 12;
 
+/** SQL of a row's columns (migration 0015_uuids): the digits of the id's second half, behind the first four of which the number stands. */
+const SECOND_HALF = 'hex(bitXor(uuid_mixed, uuid_high * 11400714819323198485))';
+const NUMBER_AT = 5;
+
 /** As long as any UUID; what it is the number of is found in it again. */
 export const eventId = (number: number): string => ID_START + String(number).padStart(DIGITS, '0');
 
@@ -29,7 +33,7 @@ export async function watchArrivals(clickhouse: string, site: string) {
   await run(`CREATE TABLE drill_arrivals (number UInt32, received_at DateTime64(3, 'UTC'), block DateTime64(6, 'UTC'))
     ENGINE = MergeTree ORDER BY block SETTINGS non_replicated_deduplication_window = 10000`);
   await run(`CREATE MATERIALIZED VIEW drill_arriving TO drill_arrivals AS
-    SELECT toUInt32(substring(event_id, ${ID_START.length + 1})) AS number, received_at, now64(6, 'UTC') AS block
+    SELECT toUInt32(substring(${SECOND_HALF}, ${NUMBER_AT})) AS number, received_at, now64(6, 'UTC') AS block
     FROM event_rows WHERE site_id = '${site}'`);
 
   /** By the microsecond that names a block, when it was first found; milliseconds since 1970 UTC. */

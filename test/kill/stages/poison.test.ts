@@ -183,7 +183,7 @@ async function idsOfDeadLetters(store: DeadLetterStore): Promise<DeadLetterPosit
 async function storedIds({ env }: StageWorld, site: string): Promise<string[]> {
   const { username, password, origin, pathname } = new URL(env['CLICKHOUSE_URL'] ?? '');
   const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
-  const body = `SELECT event_id FROM event_rows WHERE site_id = '${site}' FORMAT TSV`;
+  const body = `SELECT sent_id FROM event_rows WHERE site_id = '${site}' FORMAT TSV`;
   const response = await fetch(`${origin}${pathname}`, { method: 'POST', body, headers: { authorization } });
   return (await response.text()).split('\n').filter((line) => line !== '');
 }

@@ -161,9 +161,12 @@ export async function makeLocalAnalyst(clickhouseUrl: string): Promise<void> {
 }
 
 async function comments(warehouse: Warehouse, views: string): Promise<string[]> {
-  const query = `SELECT table, name, replaceAll(replaceAll(comment, '\\\\', '\\\\\\\\'), '''', '\\\\''') AS text FROM system.columns
-    WHERE database = {database:String} AND table IN {tables:Array(String)} AND comment != '' AND default_kind = ''`;
-  const query_params = { database: DATABASE, tables: [...ANALYST_TABLES] };
+  // Of event_rows the views show as event_id what sent_id is.
+  const query = `SELECT table, if(name = 'sent_id', 'event_id', name) AS name, replaceAll(replaceAll(comment, '\\\\', '\\\\\\\\'), '''', '\\\\''') AS text FROM system.columns
+    WHERE database = {database:String} AND table IN {tables:Array(String)} AND comment != ''
+      AND (default_kind = '' OR columns.name = 'sent_id') AND name IN (SELECT name FROM system.columns WHERE database = {views:String})
+    ORDER BY columns.name DESC LIMIT 1 BY table, name`;
+  const query_params = { database: DATABASE, tables: [...ANALYST_TABLES], views };
   const asked = await warehouse.query({ query, query_params, format: 'JSONEachRow' });
   const byTable = Map.groupBy(await asked.json<{ table: string; name: string; text: string }>(), ({ table }) => table);
   return [...byTable].map(([table, columns]) => {

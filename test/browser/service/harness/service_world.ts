@@ -72,7 +72,7 @@ export async function openServiceWorld(service: SharedService): Promise<ServiceW
 function storedRows(service: SharedService, site: string, event: string): Promise<StoredEvent[]> {
   return select<StoredEvent>(
     service.ready.clickhouse,
-    `SELECT event_id, distinct_id, value, properties FROM event_rows
+    `SELECT sent_id AS event_id, distinct_id, value, properties FROM event_rows
      WHERE site_id = {site:String} AND event = {event:String}`,
     { site, event },
   );
