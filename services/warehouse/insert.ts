@@ -28,6 +28,8 @@ interface InsertOptions {
   logger: Logger;
   /** An event older than this may be in the table, under a claim that was forgotten; milliseconds. */
   dedupWindowMs: number;
+  /** Events that arrived until then may be in the table under another form of their ids; milliseconds since 1970 UTC. */
+  uuidTextsUntilMs(): Promise<number>;
 }
 
 /** How long a table is at fault that refuses all rows of a block for one reason of theirs; then the rows are. */
@@ -39,12 +41,14 @@ const TABLE_FAULT_MS = 300_000;
  */
 export function createInsert(options: InsertOptions): SinkOptions<Row>['insert'] {
   const { warehouse, cluster, tables, waits, deadLetters, eventSchemaId, metrics, logger, dedupWindowMs } = options;
-  const mayBeStored = (row: object): boolean => row instanceof ColumnarEvent && isLate(row, dedupWindowMs);
   /** An event as it can be sent in again; of other rows their text. */
   const bytesOf = (row: Row): Buffer =>
     row instanceof ColumnarEvent ? batchOf(eventSchemaId, row.view) : Buffer.from(JSON.stringify(row));
   return async (topic, token, rows, again, progressed) => {
     const table = tables.tableOf(topic);
+    let untilMs = 0;
+    const mayBeStored = (row: object): boolean =>
+      row instanceof ColumnarEvent && (row.received_at <= untilMs || isLate(row, dedupWindowMs));
     const insert = async (part: string, some: readonly Row[]): Promise<void> => {
       const { sentAgain, gone } = await (again
         ? retryInsert(warehouse, table, part, some, progressed, cluster)
@@ -56,6 +60,7 @@ export function createInsert(options: InsertOptions): SinkOptions<Row>['insert']
     };
     const isTableFault = (reason: string): boolean => waits.waitedMs(table, reason) >= TABLE_FAULT_MS;
     await waits.watch(table, async () => {
+      untilMs = await options.uuidTextsUntilMs();
       for (const { item, error } of await insertWithoutRefused(rows, token, insert, isTableFault)) {
         const at = { topic, ...placeOf(token), index: -1 };
         await deadLetters.write(at, 'warehouse_refused', kindOf(error), bytesOf(item));

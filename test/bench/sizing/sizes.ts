@@ -95,7 +95,7 @@ export const comparedRows = (measured: Measured): string[][] =>
 export const readMeasured = (): Measured => JSON.parse(readFileSync(MEASURED_FILE, 'utf8')) as Measured;
 
 /** Of a browser's event in parts of millions of rows; docs/performance.md. Parts of a bench's minute take twice that. */
-const ROW_BYTES = 33.5;
+const ROW_BYTES = 22.3;
 const MEAN_OF_PEAK = 0.6;
 
 /** A shop's day, of browsers. */

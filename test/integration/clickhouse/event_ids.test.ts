@@ -5,8 +5,9 @@ import { pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { createPersonEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
-import { retryInsert } from '#infra/clickhouse/inserts/deduplicated_insert.ts';
+import { insertBlockFirst, retryInsert } from '#infra/clickhouse/inserts/deduplicated_insert.ts';
 import { columnarEvents } from '#infra/clickhouse/inserts/event_columns.ts';
+import { uuidTextsUntil } from '#infra/clickhouse/inserts/uuid_texts.ts';
 import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
 import { storedEventStatement } from '#pipelines/analytics/event_trace/trace.ts';
 import { createBatchWriter, encodeEvent, encodePerson, readBatch } from '#schemas/event_batch.ts';
@@ -98,6 +99,28 @@ test('a block whose events stand there as texts is not stored a second time', as
   await retryInsert(warehouse, 'event_rows', uniqueName('another'), blockOf(IDS));
   await retryInsert(warehouse, 'event_rows', uniqueName('another'), blockOf([...IDS, 'one-more']));
   expect(await idsIn(database, 'sent_id AS id FROM event_rows')).toEqual([...IDS, 'one-more'].toSorted());
+});
+
+test('events of before that are read again are not stored a second time, though their ids are other columns', async () => {
+  const database = await create.migrated();
+  const { warehouse } = database;
+  const nowMs = Date.now();
+  const untilMs = await uuidTextsUntil(warehouse, nowMs);
+  expect(untilMs).toBeGreaterThan(0);
+  // Written by a warehouse of before after the migration, at which another one is upgraded already.
+  const lateMs = untilMs + 5_000;
+  const late = eventRow({ ...entryOf(UUIDS[1], 1), event: sampleEvent({ event_id: UUIDS[1], received_at: lateMs }) });
+  await insertBlock(warehouse, 'event_rows', uniqueName('of-before'), [...rowsOfBefore([UUIDS[0]]), late]);
+  expect(await uuidTextsUntil(warehouse, nowMs)).toBe(lateMs);
+  expect(await uuidTextsUntil(warehouse, nowMs + 30 * 86_400_000)).toBe(0);
+  await insertBlockFirst(
+    warehouse,
+    'event_rows',
+    uniqueName('again'),
+    blockOf([UUIDS[0]]),
+    (row) => (row as { received_at: number }).received_at <= lateMs,
+  );
+  expect(await idsIn(database, 'sent_id AS id FROM event_rows')).toEqual(UUIDS.slice(0, 2));
 });
 
 test('copies of an event are one row once they are merged, and different events stay apart', async () => {
