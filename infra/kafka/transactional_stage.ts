@@ -227,11 +227,13 @@ class PartitionGroup {
 
   /** Between two batches, so that the partition is read again from its committed offset where this fails. */
   private async commitWaiting({ partition }: TopicPartition): Promise<void> {
-    this.timers.delete(partition);
     const part = this.waiting.get(partition);
-    this.waiting.delete(partition);
-    // What waited for a producer that was closed is gone with it.
-    if (part === undefined) throw new PartitionLostError('partition lost before its offset was committed');
+    this.forget(partition);
+    if (part === undefined) {
+      // A transaction has taken it along meanwhile; or it is gone with a producer that was closed.
+      if (this.producer !== null && this.acquired.get(partition) === this.producer) return;
+      throw new PartitionLostError('partition lost before its offset was committed');
+    }
     await this.gather.run(async () => ({ ...part, waitsMs: undefined }));
   }
 
@@ -253,9 +255,9 @@ class PartitionGroup {
       try {
         await watchdog.watch('a transaction', () => transact(this.stage, producer, [...all.values()]));
       } catch (error) {
-        await watchdog.watch('closing a producer', () => this.close());
         // Those that waited have no batch that could fail with it.
         for (const { batch } of all.values()) if (!this.timers.has(batch.partition)) this.commitLater(batch, 0);
+        await watchdog.watch('closing a producer', () => this.close());
         throw error;
       }
       for (const { committed } of all.values()) committed();

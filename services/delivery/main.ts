@@ -18,8 +18,9 @@ import { createTransform } from './transform.ts';
 
 /** Small fetches, so that a crash sends few events a second time. */
 const FETCH_BYTES_MAX = 256 * 1024;
-/** What identity commits in two transactions comes as one batch. */
+/** What identity commits in two transactions comes as one batch, in which what arrives meanwhile has to fit. */
 const LINGER_MS = 200;
+const BATCH_BYTES_MAX = 1024 * 1024;
 /** Of most sites a destination has nothing to deliver: a transaction for each batch took half of all requests of the broker. */
 const EMPTY_MS = 1_000;
 const FETCH_WAIT_MS = 500;
@@ -91,6 +92,7 @@ runStage(
       // All partitions of events.identified side by side, and one of each retry topic.
       concurrency: options.concurrency + retryTopics.length,
       bytesPerPartitionMax: FETCH_BYTES_MAX,
+      batchBytesMax: BATCH_BYTES_MAX,
       lingerMs: LINGER_MS,
       fetchWaitMs: FETCH_WAIT_MS,
       emptyMs: EMPTY_MS,

@@ -4,6 +4,7 @@ import { type Warehouse, WarehouseError } from '#infra/clickhouse/client.ts';
 import type { Cluster } from '#infra/clickhouse/cluster.ts';
 import { insertBlockFirst, retryInsert } from '#infra/clickhouse/inserts/deduplicated_insert.ts';
 import { ColumnarEvent } from '#infra/clickhouse/inserts/event_columns.ts';
+import type { createUuidTexts } from '#infra/clickhouse/inserts/uuid_texts.ts';
 import type { SinkOptions } from '#infra/kafka/block_sink.ts';
 import type { Logger } from '#infra/log/logger.ts';
 import type { Metrics } from '#infra/metrics/metrics.ts';
@@ -28,8 +29,8 @@ interface InsertOptions {
   logger: Logger;
   /** An event older than this may be in the table, under a claim that was forgotten; milliseconds. */
   dedupWindowMs: number;
-  /** Events that arrived until then may be in the table under another form of their ids; milliseconds since 1970 UTC. */
-  uuidTextsUntilMs(): Promise<number>;
+  /** Which of some events may be in the table with another form of their ids. */
+  uuidTexts: ReturnType<typeof createUuidTexts>;
 }
 
 /** How long a table is at fault that refuses all rows of a block for one reason of theirs; then the rows are. */
@@ -40,15 +41,17 @@ const TABLE_FAULT_MS = 300_000;
  * the block are in. A block whose table is at fault waits.
  */
 export function createInsert(options: InsertOptions): SinkOptions<Row>['insert'] {
-  const { warehouse, cluster, tables, waits, deadLetters, eventSchemaId, metrics, logger, dedupWindowMs } = options;
+  const { warehouse, cluster, tables, waits, deadLetters, eventSchemaId, metrics, logger } = options;
+  const { dedupWindowMs, uuidTexts } = options;
   /** An event as it can be sent in again; of other rows their text. */
   const bytesOf = (row: Row): Buffer =>
     row instanceof ColumnarEvent ? batchOf(eventSchemaId, row.view) : Buffer.from(JSON.stringify(row));
   return async (topic, token, rows, again, progressed) => {
     const table = tables.tableOf(topic);
-    let untilMs = 0;
+    const events = rows.filter((row) => row instanceof ColumnarEvent);
+    let hasText: (event: ColumnarEvent) => boolean = () => false;
     const mayBeStored = (row: object): boolean =>
-      row instanceof ColumnarEvent && (row.received_at <= untilMs || isLate(row, dedupWindowMs));
+      row instanceof ColumnarEvent && (isLate(row, dedupWindowMs) || hasText(row));
     const insert = async (part: string, some: readonly Row[]): Promise<void> => {
       const { sentAgain, gone } = await (again
         ? retryInsert(warehouse, table, part, some, progressed, cluster)
@@ -60,7 +63,7 @@ export function createInsert(options: InsertOptions): SinkOptions<Row>['insert']
     };
     const isTableFault = (reason: string): boolean => waits.waitedMs(table, reason) >= TABLE_FAULT_MS;
     await waits.watch(table, async () => {
-      untilMs = await options.uuidTextsUntilMs();
+      if (!again) hasText = await uuidTexts(events);
       for (const { item, error } of await insertWithoutRefused(rows, token, insert, isTableFault)) {
         const at = { topic, ...placeOf(token), index: -1 };
         await deadLetters.write(at, 'warehouse_refused', kindOf(error), bytesOf(item));

@@ -1,5 +1,5 @@
 import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { uuidTextsUntil } from '#infra/clickhouse/inserts/uuid_texts.ts';
+import { createUuidTexts } from '#infra/clickhouse/inserts/uuid_texts.ts';
 import { monotonicMs } from '#infra/concurrency/time_limits.ts';
 import type { WarehouseConfig } from '#infra/config/stage_config.ts';
 import { TOPICS } from '#infra/kafka/topics.ts';
@@ -51,20 +51,8 @@ export async function openRows(runtime: Runtime, config: WarehouseConfig, parts:
     insert: createInsert({
       ...{ warehouse, cluster: config.parts.clickhouseCluster, tables, waits, deadLetters },
       ...{ eventSchemaId, metrics, logger, dedupWindowMs },
-      uuidTextsUntilMs: once(() => uuidTextsUntil(warehouse, Date.now())),
+      uuidTexts: createUuidTexts(warehouse, Date.now),
     }),
   };
   return { tables, waits, sink };
-}
-
-/** Asks once, or again after a failure. */
-function once<Answer>(ask: () => Promise<Answer>): () => Promise<Answer> {
-  let asked: Promise<Answer> | null = null;
-  return () => {
-    asked ??= ask().catch((error: unknown) => {
-      asked = null;
-      throw error;
-    });
-    return asked;
-  };
 }

@@ -112,7 +112,7 @@ function placesOf(places: readonly Unchecked[]): Record<string, unknown> {
 async function checkDay(warehouse: Warehouse, places: readonly Unchecked[], day: string, rows: number): Promise<void> {
   const parts = Math.ceil(rows / IDS_MAX);
   for (let part = 0; part < parts; part++) {
-    const some = `toDate(timestamp) = {day:Date} AND event_hash % ${parts} = ${part}`;
+    const some = `toDate(timestamp) = {day:Date} AND intHash64(event_hash) % ${parts} = ${part}`;
     const ofNew = (column: string): string => `SELECT ${column} FROM event_rows WHERE ${some} AND ${IS_NEW}`;
     await run(
       warehouse,

@@ -10,12 +10,10 @@ ALTER TABLE event_rows
     ADD COLUMN uuid_mixed UInt64 COMMENT 'Second half of the id where that is a UUID: bitXor(uuid_mixed, uuid_high * 11400714819323198485); else 0' CODEC(NONE) AFTER uuid_high,
     ADD COLUMN event_hash UInt64 ALIAS bitXor(text_hash, uuid_mixed) COMMENT 'Digest of sent_id, for queries that only tell events apart',
     ADD COLUMN sent_id String ALIAS if(empty(event_id), toString(reinterpretAsUUID(bitOr(bitShiftLeft(toUInt128(bitXor(uuid_mixed, uuid_high * 11400714819323198485)), 64), toUInt128(uuid_high)))), event_id) COMMENT 'Chosen by the sender or made for it; one event, however often it was sent',
-    MODIFY ORDER BY (site_id, toDate(timestamp), event, cityHash64(distinct_id), event_id, uuid_high, uuid_mixed)
-SETTINGS alter_sync = 0;
+    MODIFY ORDER BY (site_id, toDate(timestamp), event, cityHash64(distinct_id), event_id, uuid_high, uuid_mixed);
 
 ALTER TABLE event_rows
-    MODIFY COLUMN text_hash UInt64 MATERIALIZED if(empty(event_id), 0, cityHash64(event_id))
-SETTINGS alter_sync = 0;
+    MODIFY COLUMN text_hash UInt64 MATERIALIZED if(empty(event_id), 0, cityHash64(event_id));
 
 ALTER TABLE event_rows
     COMMENT COLUMN event_id 'The id where it is no UUID, or the row of before; else empty, and sent_id has it',

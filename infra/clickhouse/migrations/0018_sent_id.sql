@@ -5,10 +5,6 @@ ALTER TABLE event_rows
     ADD INDEX IF NOT EXISTS by_sent_id if(empty(event_id), toString(reinterpretAsUUID(bitOr(bitShiftLeft(toUInt128(bitXor(uuid_mixed, uuid_high * 11400714819323198485)), 64), toUInt128(uuid_high)))), event_id) TYPE bloom_filter(0.01) GRANULARITY 1
 SETTINGS alter_sync = 0;
 
-ALTER TABLE event_rows
-    MATERIALIZE INDEX by_sent_id
-SETTINGS alter_sync = 0, mutations_sync = 0;
-
 CREATE OR REPLACE VIEW events
 (
     site_id LowCardinality(String) COMMENT 'The site it belongs to',
@@ -117,3 +113,7 @@ AS SELECT
     raw_index
 FROM event_rows
 COMMENT 'Events with the person they belong to now; a row for each event but for moments after a repeated insert';
+
+ALTER TABLE event_rows
+    MATERIALIZE INDEX by_sent_id
+SETTINGS alter_sync = 0, mutations_sync = 0;

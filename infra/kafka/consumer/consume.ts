@@ -251,7 +251,7 @@ class GroupMember {
     slot.pumping = true;
     while (slot.waiting.length > 0) {
       slot.begunMs = await this.linger.next(slot.begunMs);
-      const bytesMax = this.options.bytesPerPartitionMax ?? TAKEN_BYTES_MAX;
+      const bytesMax = this.options.batchBytesMax ?? this.options.bytesPerPartitionMax ?? TAKEN_BYTES_MAX;
       const fetched = this.halted ? undefined : takeWaiting(slot, bytesMax);
       if (fetched === undefined) break;
       this.steer();

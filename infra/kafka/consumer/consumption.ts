@@ -57,6 +57,8 @@ export interface ConsumeOptions {
    * merged into one batch (default 4 MiB). What arrives within `lingerMs` must fit, or the queue of fetches is always full.
    */
   bytesPerPartitionMax?: number;
+  /** Bytes up to which several fetches are merged into one batch, where these are others. */
+  batchBytesMax?: number;
   /** Bytes that a fetch waits for. Default 1: whatever is there. */
   fetchBytesMin?: number;
   /** The longest that it waits for them, in milliseconds. Default 100. A consumer that stops or joins waits for it, too. */

@@ -6,8 +6,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { insertBlock } from '#infra/clickhouse/client.ts';
 import { createPersonEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { insertBlockFirst, retryInsert } from '#infra/clickhouse/inserts/deduplicated_insert.ts';
-import { columnarEvents } from '#infra/clickhouse/inserts/event_columns.ts';
-import { uuidTextsUntil } from '#infra/clickhouse/inserts/uuid_texts.ts';
+import { type ColumnarEvent, columnarEvents } from '#infra/clickhouse/inserts/event_columns.ts';
+import { createUuidTexts } from '#infra/clickhouse/inserts/uuid_texts.ts';
 import { migrate, statementsOf } from '#infra/clickhouse/migrate.ts';
 import { storedEventStatement } from '#pipelines/analytics/event_trace/trace.ts';
 import { createBatchWriter, encodeEvent, encodePerson, readBatch } from '#schemas/event_batch.ts';
@@ -104,23 +104,26 @@ test('a block whose events stand there as texts is not stored a second time', as
 test('events of before that are read again are not stored a second time, though their ids are other columns', async () => {
   const database = await create.migrated();
   const { warehouse } = database;
-  const nowMs = Date.now();
-  const untilMs = await uuidTextsUntil(warehouse, nowMs);
-  expect(untilMs).toBeGreaterThan(0);
-  // Written by a warehouse of before after the migration, at which another one is upgraded already.
-  const lateMs = untilMs + 5_000;
-  const late = eventRow({ ...entryOf(UUIDS[1], 1), event: sampleEvent({ event_id: UUIDS[1], received_at: lateMs }) });
-  await insertBlock(warehouse, 'event_rows', uniqueName('of-before'), [...rowsOfBefore([UUIDS[0]]), late]);
-  expect(await uuidTextsUntil(warehouse, nowMs)).toBe(lateMs);
-  expect(await uuidTextsUntil(warehouse, nowMs + 30 * 86_400_000)).toBe(0);
-  await insertBlockFirst(
-    warehouse,
-    'event_rows',
-    uniqueName('again'),
-    blockOf([UUIDS[0]]),
-    (row) => (row as { received_at: number }).received_at <= lateMs,
+  await insertBlock(warehouse, 'event_rows', uniqueName('of-before'), rowsOfBefore(UUIDS.slice(0, 2)));
+  const hoursLater = (hours: number): number => AT_MS + hours * 3_600_000;
+  // Just arrived: nothing is asked, and so nothing is said of them.
+  const fresh = blockOf(UUIDS.slice(0, 1));
+  expect((await createUuidTexts(warehouse, () => hoursLater(0.9))(fresh))(fresh[0] as ColumnarEvent)).toBe(false);
+  const again = blockOf(UUIDS.slice(0, 3));
+  const mayBeThere = await createUuidTexts(warehouse, () => hoursLater(2))(again);
+  await insertBlockFirst(warehouse, 'event_rows', uniqueName('again'), again, (row) =>
+    mayBeThere(row as ColumnarEvent),
   );
-  expect(await idsIn(database, 'sent_id AS id FROM event_rows')).toEqual(UUIDS.slice(0, 2));
+  expect(await idsIn(database, 'sent_id AS id FROM event_rows')).toEqual(UUIDS.slice(0, 3).toSorted());
+});
+
+test('of days whose ids are numbers, or no UUIDs, no event is looked for', async () => {
+  const database = await create.migrated();
+  const { warehouse } = database;
+  await insertBlock(warehouse, 'event_rows', uniqueName('ids'), blockOf(IDS));
+  const [one] = blockOf(UUIDS.slice(0, 1));
+  const mayBeThere = await createUuidTexts(warehouse, () => AT_MS + 7_200_000)([one as ColumnarEvent]);
+  expect(mayBeThere(one as ColumnarEvent)).toBe(false);
 });
 
 test('copies of an event are one row once they are merged, and different events stay apart', async () => {

@@ -2,7 +2,7 @@ import type { Producer } from 'kafkajs';
 import { expect, test } from 'vitest';
 import type { Kafka } from '#infra/kafka/client.ts';
 import type { TransactionalStageOptions } from '#infra/kafka/transactional_stage.ts';
-import { kafkaOf, produce, readCommitted } from '#test/harness/kafka.ts';
+import { kafkaOf, produce, quiet, readCommitted } from '#test/harness/kafka.ts';
 import { until } from '#test/harness/until.ts';
 import { createLane, isDone, joinStage, type KafkaFixture, useKafka } from './stage_fixture.ts';
 
@@ -94,6 +94,30 @@ test('where nothing is written after them their offsets are committed by themsel
   expect(counted.toSorted()).toEqual(texts.toSorted());
   expect(taken).toHaveLength(texts.length);
   expect(facts.committed).toBeLessThanOrEqual(texts.length);
+});
+
+test('a batch that takes longer than the wait takes along what waits, and its partition is not lost', {
+  timeout: TEST_MS,
+}, async () => {
+  const world = kafka();
+  const lane = await createLane(world, 2, 1);
+  const { transform, taken, counted } = passSome(lane.output);
+  const warned: unknown[] = [];
+  const logger = Object.assign(Object.create(quiet) as typeof quiet, {
+    warn: (...said: unknown[]) => warned.push(said),
+  });
+  const slow: TransactionalStageOptions['transform'] = async (batch) => {
+    const result = await transform(batch);
+    // By then what waits of this partition, and began to before, has waited for long enough.
+    if (result.outputs.length > 0) await until('what waits of the other one', () => counted.includes('b'));
+    return result;
+  };
+  await joinStage(world, lane, slow, { emptyMs: SOON_MS, logger });
+  await produceApart(world, lane.input, ['a', 'b', 'out', 'c', 'out2'], taken);
+  await until('the group to be done', () => isDone(world, lane));
+  expect(warned).toEqual([]);
+  expect(taken).toEqual(['a', 'b', 'out', 'c', 'out2']);
+  expect(counted.toSorted()).toEqual(['a', 'b', 'c', 'out', 'out2']);
 });
 
 test('what waited for a transaction that failed comes again, of each partition, and counts once', {

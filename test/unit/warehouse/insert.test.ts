@@ -54,7 +54,7 @@ function world() {
     metrics: { in: () => undefined, dropped: () => undefined },
     logger: { warn: () => undefined } as never,
     dedupWindowMs: Number.MAX_SAFE_INTEGER,
-    uuidTextsUntilMs: async () => 0,
+    uuidTexts: async () => () => false,
     eventSchemaId: BATCH,
     waits,
   });
