@@ -30,7 +30,8 @@ export function createUuidTexts(warehouse: Warehouse, nowMs: () => number) {
 
   return async (rows: readonly Arrived[]): Promise<(row: Arrived) => boolean> => {
     const beforeMs = nowMs() - READ_AGAIN_MS;
-    const asked = new Set(rows.flatMap(({ received_at: ms }) => (ms < beforeMs ? [Math.floor(ms / DAY_MS)] : [])));
+    const asked = new Set<number>();
+    for (const { received_at: ms } of rows) if (ms < beforeMs) asked.add(Math.floor(ms / DAY_MS));
     if (asked.size === 0) return () => false;
     for (const [day, { askedMs }] of days) if (nowMs() - askedMs >= HOLDS_MS) days.delete(day);
     const found = new Set<number>();

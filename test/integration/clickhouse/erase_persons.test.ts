@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { insertBlock, run } from '#infra/clickhouse/client.ts';
-import { createPersonEraser, type ErasedSubject, type PersonEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
+import { createPersonEraser, type ErasedSubject } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { createUnseenPersons } from '#infra/clickhouse/erasure/unseen_persons.ts';
 import { noIdentifiers } from '#pipelines/privacy/hash_identifiers.ts';
 import { eventRow } from '#test/harness/event_row.ts';
 import { until } from '#test/harness/until.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
-import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
+import { type Database, deleteAll, rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const create = useClickhouse();
 const AT_MS = Date.UTC(2026, 9, 5, 12);
@@ -24,15 +24,6 @@ function row(event_id: string, person_id: string, more: Parameters<typeof sample
 const subject = (kind: ErasedSubject['kind'], value: string): ErasedSubject => ({
   ...{ erasure_id: 'e1', site_id: sampleEvent().site_id, kind, value, until: UNTIL_MS },
 });
-
-async function deleteAll(eraser: PersonEraser): Promise<void> {
-  const isOver = (running: Map<string, unknown>): boolean => running.size === 0;
-  await eraser.deleteBesides();
-  await until('the other tables', eraser.underWay, isOver);
-  await eraser.deleteEvents();
-  await until('the events', eraser.underWay, isOver);
-  await eraser.end();
-}
 
 const idsIn = async (database: Database, table: string): Promise<string[]> =>
   (await rowsOf<{ event_id: string }>(database, `SELECT event_id FROM ${table} ORDER BY event_id`)).map(

@@ -14,9 +14,8 @@ import { createBatchWriter, encodeEvent, encodePerson, readBatch } from '#schema
 import { WIRE_HEADER_BYTES } from '#schemas/wire.ts';
 import { eventRow, testPhoneHmac } from '#test/harness/event_row.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
-import { until } from '#test/harness/until.ts';
 import { sampleEvent } from '#test/unit/schemas/sample_event.ts';
-import { type Database, rowsOf, useClickhouse } from './warehouse_world.ts';
+import { type Database, deleteAll, rowsOf, useClickhouse } from './warehouse_world.ts';
 
 const create = useClickhouse();
 const AT_MS = Date.UTC(2026, 10, 5, 12);
@@ -150,12 +149,7 @@ test.for(['numbers', 'texts'])(
     await insertBlock(warehouse, 'delivery_outcomes', uniqueName('outcomes'), outcomes);
     const eraser = createPersonEraser(warehouse, cluster);
     await eraser.begin([{ erasure_id: 'e1', site_id, kind: 'person', value: PERSON, until: AT_MS }]);
-    const isOver = (running: Map<string, unknown>): boolean => running.size === 0;
-    await eraser.deleteBesides();
-    await until('the other tables', eraser.underWay, isOver);
-    await eraser.deleteEvents();
-    await until('the events', eraser.underWay, isOver);
-    await eraser.end();
+    await deleteAll(eraser);
     expect(await idsIn(database, 'sent_id AS id FROM event_rows')).toEqual([]);
     expect(await idsIn(database, 'event_id AS id FROM delivery_outcomes')).toEqual(['another']);
   },

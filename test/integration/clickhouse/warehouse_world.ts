@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
 import { createWarehouse, type Warehouse } from '#infra/clickhouse/client.ts';
 import { type Cluster, localTable } from '#infra/clickhouse/cluster.ts';
+import type { PersonEraser } from '#infra/clickhouse/erasure/erase_rows.ts';
 import { migrate } from '#infra/clickhouse/migrate.ts';
 import { reloadPersons } from '#infra/clickhouse/person_dictionaries.ts';
 import { workerNumber } from '#test/harness/environment.ts';
 import { uniqueName } from '#test/harness/kafka.ts';
 import type {} from '#test/harness/shared_parts.ts';
+import { until } from '#test/harness/until.ts';
 
 /** A database of one test with its address. */
 export interface Database {
@@ -63,6 +65,16 @@ export function useClickhouse(): Clickhouse {
 /** Rows of a query. */
 export async function rowsOf<T>({ warehouse }: Pick<Database, 'warehouse'>, query: string): Promise<T[]> {
   return (await warehouse.query({ query, format: 'JSONEachRow' })).json<T>();
+}
+
+/** Everything of the persons that an eraser has begun with, as the process of erasures deletes it. */
+export async function deleteAll(eraser: PersonEraser): Promise<void> {
+  const isOver = (running: Map<string, unknown>): boolean => running.size === 0;
+  await eraser.deleteBesides();
+  await until('the other tables', eraser.underWay, isOver);
+  await eraser.deleteEvents();
+  await until('the events', eraser.underWay, isOver);
+  await eraser.end();
 }
 
 /** Tells each server what begins with `statement` and ends with the table that has the rows, as `SYSTEM STOP MERGES`. */
