@@ -88,14 +88,19 @@ export function longBytes(value: number): number {
   return bytes;
 }
 
-/** Reads one string. */
-export function readString(cursor: Cursor): string {
+/** Moves behind one string; answers how many bytes it has. Throws MalformedError where it does not end in its buffer. */
+export function skipString(cursor: Cursor): number {
   const length = readLong(cursor);
-  const start = cursor.at;
-  const end = start + length;
+  const end = cursor.at + length;
   if (length < 0 || end > cursor.buffer.length) throw new MalformedError('string past the end');
   cursor.at = end;
-  return cursor.buffer.toString('utf8', start, end);
+  return length;
+}
+
+/** Reads one string. */
+export function readString(cursor: Cursor): string {
+  const length = skipString(cursor);
+  return cursor.buffer.toString('utf8', cursor.at - length, cursor.at);
 }
 
 /** Partition choice as Java's default partitioner makes it: murmur2 of the key's UTF-8 bytes (Kafka's Utils.murmur2). */

@@ -10,7 +10,7 @@ import {
   type SiteMode,
 } from '#schemas/event.ts';
 import { decodeEvent, type EncodedEvent } from '#schemas/event_batch.ts';
-import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
+import { type Cursor, MalformedError, readLong, readString, skipString } from '#schemas/wire.ts';
 import { copyId } from './id_columns.ts';
 import { ColumnStream, LOW_CARDINALITY, lengthBytes, lowCardinalityPieces, Streams } from './native_format.ts';
 import { createPropertyTexts, type PropertyNames, propertyTextsPieces } from './property_texts.ts';
@@ -189,12 +189,11 @@ function clientAddress(): Copy {
       to.byte(0);
       return;
     }
-    const start = { ...from };
-    skipText(from);
-    const length = readLong(start);
-    Object.assign(facts.address, { bytes: from.buffer, start: start.at, end: start.at + length });
-    if (!locating.ofSite(siteId).isCut) to.slice(from.buffer, start.at, from.at);
-    else to.bytes(nativeText(cutAddress(from.buffer.toString('latin1', start.at, from.at))));
+    const length = skipString(from);
+    const start = from.at - length;
+    Object.assign(facts.address, { bytes: from.buffer, start, end: from.at });
+    if (!locating.ofSite(siteId).isCut) to.slice(from.buffer, start, from.at);
+    else to.bytes(nativeText(cutAddress(from.buffer.toString('latin1', start, from.at))));
   };
 }
 
@@ -319,8 +318,8 @@ function identifiers(): Copy {
     const any = isThere(from);
     for (const { to, isKeyed } of fields) {
       const there = any && isThere(from);
-      if (there && to === null) skipText(from);
-      else if (there && isKeyed) to?.bytes(nativeText(phoneHmac(siteId, readText(from))));
+      if (there && to === null) skipString(from);
+      else if (there && isKeyed) to?.bytes(nativeText(phoneHmac(siteId, readString(from))));
       else if (there) to?.text(from);
       else to?.byte(0);
     }
@@ -338,28 +337,15 @@ function properties(): Copy {
 }
 
 function skipTextOrNull(from: Cursor): void {
-  if (isThere(from)) skipText(from);
+  if (isThere(from)) skipString(from);
 }
 
 /** Skips these, because rows hold none of them. */
 function furtherIdentifiers(from: Cursor): void {
   for (let items = readLong(from); items !== 0; items = readLong(from)) {
     if (items < 0) readLong(from);
-    for (let at = Math.abs(items) * IDENTIFIER_FIELDS.length; at > 0; at--) if (isThere(from)) skipText(from);
+    for (let at = Math.abs(items) * IDENTIFIER_FIELDS.length; at > 0; at--) if (isThere(from)) skipString(from);
   }
-}
-
-function skipText(from: Cursor): void {
-  const length = readLong(from);
-  from.at += length;
-  if (length < 0 || from.at > from.buffer.length) throw new MalformedError('text past the end');
-}
-
-function readText(from: Cursor): string {
-  const start = { ...from };
-  skipText(from);
-  readLong(start);
-  return from.buffer.toString('utf8', start.at, from.at);
 }
 
 const NO_STREAMS = new Streams([]);

@@ -1,5 +1,5 @@
 // The columns of an event's id: a text, or for a UUID two numbers (migration 0015_uuids).
-import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
+import { type Cursor, skipString } from '#schemas/wire.ts';
 import type { ColumnStream } from './native_format.ts';
 
 const UUID_CHARS = 36;
@@ -40,10 +40,8 @@ export interface IdColumns {
  */
 export function copyId(from: Cursor, { text, high, mixed }: IdColumns): void {
   const { buffer } = from;
-  const length = readLong(from);
-  const start = from.at;
-  from.at += length;
-  if (length < 0 || from.at > buffer.length) throw new MalformedError('text past the end');
+  const length = skipString(from);
+  const start = from.at - length;
   if (length === UUID_CHARS && HYPHENS.every((at) => buffer[start + at] === HYPHEN)) {
     const [firstHigh, firstLow] = [wordAt(buffer, start, start + 4), wordAt(buffer, start + 9, start + 14)];
     const [secondHigh, secondLow] = [wordAt(buffer, start + 19, start + 24), wordAt(buffer, start + 28, start + 32)];

@@ -1,5 +1,5 @@
 // ClickHouse's Native format: values of columns, one after the other.
-import { type Cursor, MalformedError, readLong } from '#schemas/wire.ts';
+import { type Cursor, skipString } from '#schemas/wire.ts';
 
 const INITIAL_BYTES = 4096;
 /** Below this a loop is faster than the call that copies. */
@@ -60,11 +60,8 @@ export class ColumnStream {
    * @throws MalformedError where it does not end in its buffer.
    */
   text(from: Cursor): number {
-    const length = readLong(from);
-    const stop = from.at + length;
-    if (length < 0 || stop > from.buffer.length) throw new MalformedError('text past the end');
-    this.slice(from.buffer, from.at, stop);
-    from.at = stop;
+    const length = skipString(from);
+    this.slice(from.buffer, from.at - length, from.at);
     return length;
   }
 
