@@ -9,8 +9,8 @@ export interface LedgerPosition {
 export interface LedgerQuery {
   destination: string;
   siteIds: readonly string[];
-  /** There was no attempt before this time; milliseconds since 1970 UTC. */
-  sinceMs: number;
+  /** When the first and the last of them arrived at the edge, both included; milliseconds since 1970 UTC. */
+  arrived: { firstMs: number; lastMs: number };
   places: readonly LedgerPosition[];
 }
 
@@ -35,10 +35,11 @@ const CLOCK_MARGIN_MS = 3_600_000;
 
 /**
  * The outcomes of some events from `delivery_outcomes`; events without one are left out. The number of coordinates asked for
- * limits the size of the answer. @throws WarehouseError
+ * limits the size of the answer, and how far apart they arrived what is read: rows that were written since, which may be those of
+ * weeks, are passed over by an index. @throws WarehouseError
  */
-export async function queryLedger(warehouse: Warehouse, question: LedgerQuery): Promise<LedgerRow[]> {
-  const { destination, siteIds, sinceMs, places } = question;
+export async function queryLedger(warehouse: Pick<Warehouse, 'query'>, question: LedgerQuery): Promise<LedgerRow[]> {
+  const { destination, siteIds, arrived, places } = question;
   if (places.length === 0) return [];
   const tuples = places.map(({ partition, offset, index }) => `(${partition},${offset},${index})`).join(',');
   const query = `
@@ -48,10 +49,12 @@ export async function queryLedger(warehouse: Warehouse, question: LedgerQuery): 
     FROM delivery_outcomes
     WHERE site_id IN {sites:Array(String)} AND destination = {destination:String}
       AND attempted_at >= fromUnixTimestamp64Milli({since:Int64})
+      AND received_at >= fromUnixTimestamp64Milli({first:Int64}) AND received_at <= fromUnixTimestamp64Milli({last:Int64})
       AND (coordinate_partition, coordinate_offset, coordinate_index) IN (${tuples})
     GROUP BY p, o, i`;
-  const since = Math.max(0, sinceMs - CLOCK_MARGIN_MS);
-  const rows = await select<Raw>(warehouse, query, { sites: [...siteIds], destination, since });
+  const { firstMs: first, lastMs: last } = arrived;
+  const since = Math.max(0, first - CLOCK_MARGIN_MS);
+  const rows = await select<Raw>(warehouse, query, { sites: [...siteIds], destination, since, first, last });
   return rows.map(({ p: partition, o, i: index, delivered, latest, latest_at: latestAtMs }) => ({
     ...{ partition, offset: Number(o), index },
     delivered: delivered === 1,

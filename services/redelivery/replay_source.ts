@@ -95,6 +95,8 @@ async function deadLetters(registry: Registry, reader: EventBatchReader, destina
 export interface Slice {
   partition: number;
   records: InRecord[];
+  /** What comes next, as far as it was fetched by now. */
+  ahead: readonly InRecord[];
 }
 
 interface ReadingOptions {
@@ -106,6 +108,8 @@ interface ReadingOptions {
   fromFirst: boolean;
   /** Of a slice; one is never more than what the consumer takes at once. */
   recordsMax: number;
+  /** Of a slice and what is ahead of it. */
+  aheadMax: number;
   /** Takes a slice, or answers when to come again with it, in milliseconds since 1970 UTC; null where it is taken. */
   take(slice: Slice): Promise<number | null>;
   stopped(): boolean;
@@ -143,7 +147,8 @@ export async function readRange(
       const records = wanted.slice(at, at + options.recordsMax);
       const offset = records[0]?.offset ?? part.next;
       if (options.stopped()) return rest(offset);
-      const notBeforeMs = await options.take({ partition: batch.partition, records });
+      const ahead = wanted.slice(at + options.recordsMax, at + options.aheadMax);
+      const notBeforeMs = await options.take({ partition: batch.partition, records, ahead });
       if (notBeforeMs !== null) return { offset, notBeforeMs };
       taken.set(batch.partition, (records.at(-1)?.offset ?? -1) + 1);
     }

@@ -1,8 +1,6 @@
-// A replay from plan to end: its phases, its rate, its saved progress, and which events it sends.
+// A replay from plan to end: its phases, its rate and its saved progress.
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Warehouse } from '#infra/clickhouse/client.ts';
-import { type LedgerPosition, type LedgerRow, queryLedger } from '#infra/clickhouse/delivery_ledger.ts';
 import { createMutex } from '#infra/concurrency/gates.ts';
 import { monotonicMs, wallMsOf } from '#infra/concurrency/time_limits.ts';
 import { type FencedProducer, openFencedProducer, type PartitionRecords } from '#infra/kafka/producers.ts';
@@ -11,12 +9,11 @@ import { isCaughtUp, jobRecords, remainingOffsets } from '#infra/redelivery/repl
 import type { Codec } from '#infra/registry/codec.ts';
 import { kindOfDestination } from '#pipelines/delivery/destination_id.ts';
 import { replayTopic } from '#pipelines/delivery/retry_topics.ts';
-import { addCounts, beginReading, counted, inPhase, isOver, type ReadCounts } from '#pipelines/redelivery/replay.ts';
-import { choose, isMeant, type Known, placeOf } from '#pipelines/redelivery/resend.ts';
-import type { EncodedEvent } from '#schemas/event_batch.ts';
+import { addCounts, beginReading, counted, inPhase, isOver } from '#pipelines/redelivery/replay.ts';
 import type { DeliveryJobRecord, ReplayPhase, ReplayProgress } from '#schemas/records.ts';
 import type { Replay } from '#schemas/setting.ts';
 import { indexTraces, readTraceHeaders } from '#schemas/trace_context.ts';
+import { createEventSelector, type EventSelection } from './event_selector.ts';
 import { openSource, planRange, type ReplayContext, readRange, type Slice, type Source } from './replay_source.ts';
 
 export interface RunOptions {
@@ -73,8 +70,8 @@ const POLL_MS = 500;
 const SAVE_MS = 1_000;
 /** Records of events, or letters, of which one transaction sends something. */
 const RECORDS_MAX = 50;
-/** Records that are judged at once where nothing is sent: what of them ClickHouse cannot be asked for is asked for again as a whole. */
-const COUNTED_MAX = 500;
+/** Records for which ClickHouse is asked at once; where it does not answer it is asked for all of them again. */
+const JUDGED_MAX = 500;
 /** Steps in which a second's worth of events is sent, where each record holds one. */
 const STEPS_PER_S = 10;
 
@@ -106,12 +103,12 @@ async function count(run: ReplayRun): Promise<boolean> {
   const { log } = run;
   const { nowMs } = run.context;
   await log.note((now) => beginReading(now, 'counting', now.partitions, nowMs()));
-  const judge = createSelector(run.context, run.replay, run.source);
+  const judge = createEventSelector(run.context, run.replay, run.source);
   const take = async (slice: Slice): Promise<null> => {
     await log.saveOrNote(added(slice, await judge(slice, nextOf(log.now(), slice.partition)), nowMs));
     return null;
   };
-  if (!(await read(run, COUNTED_MAX, take))) return false;
+  if (!(await read(run, JUDGED_MAX, take))) return false;
   if (run.replay.dry_run) await log.save((now) => inPhase(counted(atEnd(now)), 'done', '', nowMs()));
   else await log.save((now) => beginReading(counted(atEnd(now)), 'sending', now.partitions, nowMs()));
   return true;
@@ -123,7 +120,7 @@ async function send(run: ReplayRun): Promise<boolean> {
   const { nowMs } = context;
   /** When the rate lets the next step through; monotonic milliseconds. */
   let readyMs = 0;
-  const judge = createSelector(context, replay, run.source);
+  const judge = createEventSelector(context, replay, run.source);
   const blockedUntilMs = createBackpressure(context, kindOfDestination(replay.destination));
   const step = createMutex();
   /** One slice of all partitions after the other, so that none exceeds the rate. */
@@ -171,7 +168,7 @@ function read(
     topic: source.topic,
     partitions: () => log.now().partitions,
     fromFirst: source.repeats,
-    recordsMax,
+    ...{ recordsMax, aheadMax: JUDGED_MAX },
     take,
     stopped,
   });
@@ -259,132 +256,4 @@ function createProgressLog(
     note,
     saveOrNote: (change) => (monotonicMs() - savedMs >= SAVE_MS ? save(change) : note(change)),
   };
-}
-
-/** A replay cannot be finished, whoever tries; it ends as failed. */
-class ReplayFailedError extends Error {
-  readonly code = 'too_many_letters';
-}
-
-interface EventSelection {
-  chosen: EncodedEvent[];
-  counts: ReadCounts;
-  /** Behind the slice. */
-  next: number;
-}
-
-/** Events of dead letters that one reading tells apart, at about 100 bytes each. */
-const PLACES_MAX = 500_000;
-
-/**
- * Judges slices of one reading: which events are to be sent. Records before `done` were judged earlier; where the source
- * repeats events, their places are remembered, so that none is sent twice.
- */
-function createSelector(
-  context: ReplayContext,
-  replay: Replay,
-  source: Source,
-): (slice: Slice, done: number) => Promise<EventSelection> {
-  const places = new Set<string>();
-  // One of the id that was made since is not the one that was meant.
-  const hasDestination = (siteId: string): boolean => {
-    const found = context.table.destination(siteId, replay.destination);
-    return found?.enabled === true && (found.created_at ?? 0) <= replay.created_at;
-  };
-
-  function remember(views: readonly EncodedEvent[]): void {
-    if (!source.repeats) return;
-    for (const view of views) {
-      const place = placeOf(view);
-      if (place !== null) places.add(place);
-    }
-    if (places.size > PLACES_MAX) throw new ReplayFailedError(`more than ${PLACES_MAX} events in the range`);
-  }
-
-  return async ({ records }, done) => {
-    const { past = [], fresh = [] } = Object.groupBy(records, ({ offset }) => (offset < done ? 'past' : 'fresh'));
-    remember((await readViews(context, source, past)).views);
-    const { views, unreadable, diedAtMs } = await readViews(context, source, fresh);
-    const meant = firstOfEach(
-      views.filter((view) => isMeant(replay, view, hasDestination)),
-      places,
-    );
-    const known = replay.force
-      ? new Map<string, Known>()
-      : await knownOf(context.warehouse, replay.destination, meant, diedAtMs);
-    const { chosen, counts } = choose(meant, replay.force, known);
-    remember(views);
-    const next = Math.max(done, (records.at(-1)?.offset ?? -1) + 1);
-    return { chosen, next, counts: { ...counts, unreadable } };
-  };
-}
-
-async function readViews(
-  { suppressed }: Pick<ReplayContext, 'suppressed'>,
-  source: Source,
-  records: Slice['records'],
-): Promise<{ views: EncodedEvent[]; unreadable: number; diedAtMs: Map<string, number> }> {
-  const read = await Promise.all(records.map((record) => source.read(record)));
-  const views = read.flatMap((one) => suppressed.kept(one.views, (view) => view));
-  const diedAtMs = new Map<string, number>();
-  for (const { views: dead, diedAtMs: atMs } of read) {
-    for (const place of atMs === undefined ? [] : dead.map(placeOf)) {
-      if (place !== null) diedAtMs.set(place, Math.max(atMs ?? 0, diedAtMs.get(place) ?? 0));
-    }
-  }
-  return { views, unreadable: read.filter(({ unreadable }) => unreadable).length, diedAtMs };
-}
-
-/** The first of each event, where it did not come before. */
-function firstOfEach(views: readonly EncodedEvent[], before: ReadonlySet<string>): EncodedEvent[] {
-  const seen = new Set<string>();
-  return views.filter((view) => {
-    const place = placeOf(view);
-    if (place === null) return true;
-    const isNew = !before.has(place) && !seen.has(place);
-    seen.add(place);
-    return isNew;
-  });
-}
-
-/** Places asked for at once: this bounds the question, the answer and the memory for both. */
-const PLACES_PER_QUERY = 2_000;
-
-/** Outcomes after which an event waits on a retry topic. */
-const PENDING: ReadonlySet<string> = new Set(['diverted', 'paused']);
-
-/** @param diedAtMs When its dead letter was written: what has no outcome of its own waits nowhere since. */
-function knownBy({ delivered, latest, latestAtMs }: LedgerRow, diedAtMs = Number.NEGATIVE_INFINITY): Known {
-  if (delivered) return 'delivered';
-  if (PENDING.has(latest)) return latestAtMs > diedAtMs ? 'pending' : 'open';
-  return latest === 'skipped' ? 'skipped' : 'open';
-}
-
-/**
- * What the outcomes say of events at a destination, by their places.
- *
- * @param diedAtMs When dead letters of some were written, by their places.
- * @throws WarehouseError
- */
-export async function knownOf(
-  warehouse: Warehouse,
-  destination: string,
-  views: readonly EncodedEvent[],
-  diedAtMs: ReadonlyMap<string, number> = new Map(),
-): Promise<Map<string, Known>> {
-  const known = new Map<string, Known>();
-  for (let at = 0; at < views.length; at += PLACES_PER_QUERY) {
-    const some = views.slice(at, at + PLACES_PER_QUERY);
-    const rows = await queryLedger(warehouse, {
-      destination,
-      siteIds: [...new Set(some.map(({ siteId }) => siteId))],
-      sinceMs: Math.min(...some.map(({ receivedAtMs }) => receivedAtMs)),
-      places: some.flatMap(({ coordinate }): LedgerPosition[] => (coordinate === null ? [] : [coordinate])),
-    });
-    for (const row of rows) {
-      const place = `${row.partition}/${row.offset}/${row.index}`;
-      known.set(place, knownBy(row, diedAtMs.get(place)));
-    }
-  }
-  return known;
 }

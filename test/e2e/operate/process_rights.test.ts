@@ -179,6 +179,11 @@ test('the control service may ask what it asks beside questions', async () => {
 test('replays may ask what was delivered', async () => {
   const places = [{ partition: 0, offset: 0, index: 0 }];
   expect(
-    await queryLedger(warehouseAs('replay'), { destination: 'meta', siteIds: ['nobody'], sinceMs: 0, places }),
+    await queryLedger(warehouseAs('replay'), {
+      destination: 'meta',
+      siteIds: ['nobody'],
+      arrived: { firstMs: 0, lastMs: 0 },
+      places,
+    }),
   ).toEqual([]);
 });

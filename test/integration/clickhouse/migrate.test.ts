@@ -31,6 +31,7 @@ const LATER = [
   PLAIN_TEXTS,
   '0017_no_statistics.sql',
   SENT_ID,
+  '0019_outcomes_by_arrival.sql',
 ];
 const CHANGES = ['0005_more_parts_a_merge.sql', '0006_consent.sql', SMALLER, TEXTS, ...LATER];
 const ALL = [BASELINE, '0002_names_of_copies.sql', '0003_erasing.sql', HOURS, ...CHANGES];

@@ -88,6 +88,7 @@ test('a replay comes to the end of ranges that end in transaction markers, hold 
       partitions: () => ranges,
       fromFirst: false,
       recordsMax: 10,
+      aheadMax: 10,
       async take({ partition, records }) {
         taken.push([partition, records.map(({ offset }) => offset)]);
         return null;

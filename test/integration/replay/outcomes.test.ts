@@ -3,7 +3,7 @@ import { insertBlock } from '#infra/clickhouse/client.ts';
 import { queryLedger } from '#infra/clickhouse/delivery_ledger.ts';
 import type { AttemptItem, HealthItem } from '#services/control_api/destinations.ts';
 import type { DeadLetterDetails, DeadLetterItem } from '#services/control_api/redelivery.ts';
-import { knownOf } from '#services/redelivery/run_replay.ts';
+import { knownOf } from '#services/redelivery/event_selector.ts';
 import { NOW_MS } from '#test/unit/control/harness.ts';
 import { shownDeadLetter } from '#test/unit/control/memory_letters.ts';
 import { useQueryWorld } from '../query/query_world.ts';
@@ -11,6 +11,8 @@ import { useQueryWorld } from '../query/query_world.ts';
 const TEST_MS = 120_000;
 const world = useQueryWorld();
 const MINUTE_MS = 60_000;
+/** When events arrived that were tried again and again. */
+const ARRIVED_MS = NOW_MS - 60 * MINUTE_MS;
 const DAYS_MS = 2 * 24 * 60 * MINUTE_MS;
 
 type Outcome = 'delivered' | 'skipped' | 'diverted' | 'dead' | 'paused';
@@ -26,6 +28,9 @@ function rows(site_id: string, destination: string, outcomes: [offset: number, o
     };
   });
 }
+
+/** Outcomes of events that arrived an hour ago. */
+const rowsSince = (...of: Parameters<typeof rows>) => rows(...of).map((row) => ({ ...row, received_at: ARRIVED_MS }));
 
 test('an event waits while its newest outcome says so, however often it was tried and however long ago', {
   timeout: TEST_MS,
@@ -232,7 +237,7 @@ test('the ledger says what is delivered and what was last, of what is asked and 
 }, async () => {
   const { database } = await world();
   await insertBlock(database.warehouse, 'delivery_outcomes', 'two', [
-    ...rows('a', 'meta', [
+    ...rowsSince('a', 'meta', [
       [1, 'delivered'],
       [1, 'dead'],
       [2, 'dead'],
@@ -241,11 +246,12 @@ test('the ledger says what is delivered and what was last, of what is asked and 
       [3, 'dead'],
       [5, 'delivered'],
     ]),
-    ...rows('a', 'webhook', [[4, 'delivered']]),
-    ...rows('b', 'meta', [[4, 'delivered']]),
+    ...rowsSince('a', 'webhook', [[4, 'delivered']]),
+    ...rowsSince('b', 'meta', [[4, 'delivered']]),
   ]);
   const places = [1, 2, 3, 4].map((offset) => ({ partition: 0, offset, index: 2 }));
-  const question = { destination: 'meta', siteIds: ['a'], sinceMs: NOW_MS - 60 * MINUTE_MS, places };
+  const arrived = { firstMs: ARRIVED_MS, lastMs: ARRIVED_MS };
+  const question = { destination: 'meta', siteIds: ['a'], arrived, places };
   const found = await queryLedger(database.warehouse, question);
   const inOrder = found.toSorted((one, other) => one.offset - other.offset);
   expect(inOrder.map(({ offset, delivered, latest }) => [offset, delivered, latest])).toEqual([
@@ -261,7 +267,7 @@ test('what is delivered, waits or was skipped is told apart from what was given 
 }, async () => {
   const { database } = await world();
   await insertBlock(database.warehouse, 'delivery_outcomes', 'known', [
-    ...rows('k', 'meta', [
+    ...rowsSince('k', 'meta', [
       [1, 'diverted'],
       [1, 'skipped', 'too_old'],
       [2, 'skipped', 'too_old'],
@@ -272,7 +278,7 @@ test('what is delivered, waits or was skipped is told apart from what was given 
   ]);
   const views = [1, 2, 3, 4, 5].map((offset) => ({
     ...{ coordinate: { partition: 0, offset, index: 2 }, siteId: 'k', eventId: `e${offset}`, distinctId: 'v' },
-    ...{ receivedAtMs: NOW_MS - 60 * MINUTE_MS, personBytes: Buffer.alloc(0), eventBytes: Buffer.alloc(0) },
+    ...{ receivedAtMs: ARRIVED_MS, personBytes: Buffer.alloc(0), eventBytes: Buffer.alloc(0) },
   }));
   const known = await knownOf(database.warehouse, 'meta', views);
   expect([...known].sort(([a], [b]) => a.localeCompare(b))).toEqual([
