@@ -15,8 +15,11 @@ export interface AdmissionStoreOptions {
   deadlineMs: number;
 }
 
-/** A request waits up to 20 ms for its produce request anyway; a call costs an edge as much as ten requests in one. */
-const CALL_INTERVAL_MS = 5;
+/**
+ * A request waits up to 15 ms for its produce request anyway; a call costs an edge as much as ten requests in one. Every 5 ms instead take
+ * half as much of Redis again, and a tenth of the edge at 20,000 events/s, for 3 ms of p99.
+ */
+const CALL_INTERVAL_MS = 8;
 
 /**
  * One call is under way at a time, and requests that come meanwhile share the next one: at rest a request causes a call at
